@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, limb_count
+from halfulp.fp_formats.paths import complex_functions as paths
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, faults_of
 from halfulp.semantics.profile import Profile
 
-_EQUAL, _NOT_EQUAL = 1, 13
-"""The predicates oeq and une of arith.cmpf."""
+_EQUAL, _LESS, _UNORDERED, _NOT_EQUAL = 1, 4, 14, 13
+"""The predicates oeq, olt, uno and une of arith.cmpf."""
 
 
 def _no_scalar(*codes: int) -> Any:
@@ -124,5 +125,51 @@ def equal(fmt: FloatFormat, profile: Profile, unequal: bool) -> Kernel:
     def array(a: Codes, b: Codes) -> Outcome:
         (found,) = compared.array(a, b).results
         return Outcome((join.reduce(found, axis=-1),))
+
+    return _kernel(array, fmt, 0)
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def function(name: str, fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of a function of one number, each part of the exact result rounded once. ``name``: one of
+    `halfulp.fp_formats.reals.complex_functions`. ``fmt``: a format of up to 64 bits.
+    """
+    return _kernel(lambda z: Outcome((paths.unary(name, fmt, z, profile.arithmetic),)), fmt, 0)
+
+
+@lru_cache(maxsize=64)
+def function_of_two(name: str, fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of ``divide``, ``power`` or ``atan2``, like `function`."""
+    return _kernel(lambda z, w: Outcome((paths.binary(name, fmt, z, w, profile.arithmetic),)), fmt, 0)
+
+
+@lru_cache(maxsize=64)
+def extremum(largest: bool, fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of the larger or the smaller number, by the real part and then by the imaginary one. A number
+    with a NaN is the result.
+    """
+    below = floats.compare(_LESS, fmt, 0, profile)
+    same = floats.compare(_EQUAL, fmt, 0, profile)
+    unordered = floats.compare(_UNORDERED, fmt, 0, profile)
+    quieted = by_parts(floats.binary("maximum", fmt, Rounding.TO_NEAREST_EVEN, 0, profile))
+
+    def array(a: Codes, b: Codes) -> Outcome:
+        (x, y), (u, v) = parts_of(a, fmt), parts_of(b, fmt)
+
+        def holds(kernel: Kernel, one: Codes, other: Codes) -> Mask:
+            found: Mask = kernel.array(one, other).results[0] != 0
+            return found
+
+        less = holds(below, x, u) | (holds(same, x, u) & holds(below, y, v))
+        first = ~less if largest else less | (holds(same, x, u) & holds(same, y, v))
+        nan = [holds(unordered, real, real) | holds(unordered, imag, imag) for real, imag in ((x, y), (u, v))]
+        first = np.where(nan[0] | nan[1], nan[0], first)
+        chosen = np.where(np.expand_dims(first, _axis(fmt)), a, b)
+        return Outcome(
+            (np.where(np.expand_dims(nan[0] | nan[1], _axis(fmt)), quieted.array(chosen, chosen).results[0], chosen),)
+        )
 
     return _kernel(array, fmt, 0)

@@ -241,13 +241,9 @@ def magnitude(fmt: FloatFormat, profile: Profile) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def square(fmt: FloatFormat, profile: Profile, of_complex: bool) -> Kernel:
+def square(fmt: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of the product of a number with itself."""
-    product = (
-        complex_product(fmt, profile)
-        if of_complex
-        else floats.binary("multiply", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
-    )
+    product = floats.binary("multiply", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
     return Kernel(lambda a: product.scalar(a, a), lambda a: product.array(a, a), faults=product.faults)
 
 

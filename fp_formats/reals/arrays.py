@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb
+from flint import acb, arb
 
 from halfulp.fp_formats.exact import conversions, core
 from halfulp.fp_formats.exact.core import ArrayResult, Packed, RoundingOptions, Wide, equal, widen
@@ -96,6 +96,27 @@ def of_integer(
     # Where nothing is known, any degree serves.
     degrees = map(arb, np.where(known, integers, 1).tolist())
     return settled(lambda: map(function, balls, degrees), known, rounding, policy, dst or fmt, want_flags)
+
+
+def of_complex(
+    ball: Callable[..., acb], fmt: FloatFormat, *numbers: Codes, policy: FloatPolicy = SPEC
+) -> tuple[Codes, Mask]:
+    """Return a function of complex numbers, whose parts are the last axis, and the mask of the results that are right.
+
+    ``ball``: from balls of numbers off the axes, a ball of the result.
+    """
+    parts = [operands(fmt, np.ascontiguousarray(each[:, k]), policy) for each in numbers for k in (0, 1)]
+    known = np.logical_and.reduce([finite for _, finite in parts])
+    rows = [map(acb, one, other) for (one, _), (other, _) in zip(parts[::2], parts[1::2], strict=True)]
+    found: list[acb] = []
+
+    def real() -> Iterable[arb]:
+        found.extend(map(ball, *rows))
+        return [each.real for each in found]
+
+    one = settled(real, known, RNE, policy, fmt, False)
+    other = settled(lambda: [each.imag for each in found], known, RNE, policy, fmt, False)
+    return np.stack([one.result.codes, other.result.codes], axis=-1), one.mask & other.mask
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:

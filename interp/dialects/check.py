@@ -21,6 +21,7 @@ from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import ParameterKind
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnValues
@@ -30,6 +31,7 @@ from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpRea
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
+from halfulp.semantics.float_unit import class_test
 
 check = d.Dialect("check")
 
@@ -230,6 +232,8 @@ check.op(
 # --- StableHLO --------------------------------------------------------------------------------------------------------
 
 _ULPS = 3
+_FARTHEST = (1 << 64) - 1
+"""The distance of two different numbers of which one is not finite."""
 _FAR, _NEAR = 1e-3, 1e-4
 """The differences that the function and the op expect_almost_eq allow, if the op names none."""
 
@@ -261,14 +265,24 @@ def _almost(tolerance: float) -> Agree:
     return _agreeing(near)
 
 
-def _within(least: int, most: int) -> Agree:
-    def near(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
-        steps = steps_between(fmt, one, other)
-        finite = fast.is_finite(fmt, one) & fast.is_finite(fmt, other)
-        inside = (steps >= least) & (steps <= most)
-        return np.asarray(np.where(finite, inside, (one == other) | _both_nan(fmt, one, other)))
+def _finite(fmt: FloatFormat, codes: Codes) -> Mask:
+    return np.asarray(class_test("isfinite", fmt).array(codes).results[0] != 0)
 
-    return _agreeing(near)
+
+def _within(least: int, most: int) -> Agree:
+    """Return a comparison of floats by their distance in ulp, of complex numbers by that of the farther part."""
+
+    def agree(given: Value, expected: Value) -> Mask:
+        fmt = ty.number_type(ty.element_type(given.type)).format
+        one, other = given.bits, expected.bits
+        steps = steps_between(fmt, one, other)
+        steps[~(_finite(fmt, one) & _finite(fmt, other))] = _FARTHEST
+        steps[(one == other) | _both_nan(fmt, one, other)] = 0
+        if steps.ndim > given.ndim:
+            steps = steps.max(axis=-1)
+        return np.asarray((steps >= least) & (steps <= most))
+
+    return agree
 
 
 # +0 is -0, and a NaN is not equal to anything.
@@ -309,10 +323,15 @@ def _ulps(op: Operation) -> Agree:
 
 _F64, _UI64 = ty.F("f64"), ty.IntegerType(64, "unsigned")
 _ANY = d.TypeConstraint("ranked tensor", d.RANKED_TENSOR.accepts)
-_DOUBLE = d.AttributeConstraint("64-bit float attribute", lambda a: getattr(a, "type", None) == _F64)
-_COUNT = d.AttributeConstraint(
-    "64-bit unsigned integer attribute", lambda a: isinstance(a, at.IntegerAttr) and a.type == _UI64
-)
+
+
+def _number(words: str, type_: ty.Type) -> d.AttributeConstraint:
+    """Return the constraint for numbers of a type, which a custom form leaves out."""
+    form = ParameterKind(lambda p: p.attribute(type_), lambda value, names: str(value).partition(" ")[0])
+    return d.AttributeConstraint(words, lambda attribute: getattr(attribute, "type", None) == type_, form=form)
+
+
+_DOUBLE, _COUNT = _number("64-bit float attribute", _F64), _number("64-bit unsigned integer attribute", _UI64)
 _TOLERANCE = d.Property("tolerance", _DOUBLE, default=at.FloatAttr(int(np.float64(_NEAR).view(np.uint64)), _F64))
 _TOLERATED = "(`,` `tolerance` `=` $tolerance^)?"
 _ELSEWHERE = d.Dialect("check")

@@ -95,8 +95,8 @@ _ROWS: Mapping[str, tuple[str, str, Makes]] = {
     "is_neg_inf": ("F", "B", {Kind.FLOAT: lambda e: semantics.is_infinity(e.format, negative=True)}),
     "is_pos_inf": ("F", "B", {Kind.FLOAT: lambda e: semantics.is_infinity(e.format, negative=False)}),
     "square": ("FC", "FC", {
-        Kind.FLOAT: lambda e: semantics.square(e.format, e.profile, of_complex=False),
-        Kind.COMPLEX: lambda e: semantics.square(e.format, e.profile, of_complex=True),
+        Kind.FLOAT: lambda e: semantics.square(e.format, e.profile),
+        Kind.COMPLEX: lambda e: complex_numbers.function("square", e.format, e.profile),
     }),
 }  # fmt: skip
 """The letters for the elements of the operand and of the result, and the kernels."""

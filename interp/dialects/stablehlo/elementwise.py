@@ -127,12 +127,26 @@ def _complex(name: str) -> Make:
 
 
 def function_of_one(name: str) -> Makes:
-    """Return the makers of kernels of an exact function, rounded once."""
-    return {Kind.FLOAT: lambda e: elementary.unary(name, e.format, _NEAREST, 0, e.profile)}
+    """Return the makers of kernels of an exact function, rounded once; of complex numbers, each part."""
+    return {
+        Kind.FLOAT: lambda e: elementary.unary(name, e.format, _NEAREST, 0, e.profile),
+        Kind.COMPLEX: lambda e: complex_numbers.function(name, e.format, e.profile),
+    }
 
 
-def _function_of_two(name: str) -> Make:
-    return lambda e: elementary.binary(name, e.format, _NEAREST, 0, e.profile)
+def _function_of_two(name: str, of_complex: str) -> Makes:
+    return {
+        Kind.FLOAT: lambda e: elementary.binary(name, e.format, _NEAREST, 0, e.profile),
+        Kind.COMPLEX: _complex_function(of_complex),
+    }
+
+
+def _complex_function(name: str) -> Make:
+    return lambda e: complex_numbers.function_of_two(name, e.format, e.profile)
+
+
+def _extremum(largest: bool) -> Make:
+    return lambda e: complex_numbers.extremum(largest, e.format, e.profile)
 
 
 def _integral(name: str) -> Makes:
@@ -191,6 +205,7 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     "rsqrt": ("FCQ", "FCQ", function_of_one("rsqrt")),
     "sign": ("SFCQ", "SFCQ", {
         Kind.SIGNED: _of_width(semantics.sign), Kind.FLOAT: lambda e: semantics.sign_of_float(e.format),
+        Kind.COMPLEX: lambda e: complex_numbers.function("sign", e.format, e.profile),
     }),
     "sine": ("FCQ", "FCQ", function_of_one("sin")),
     "sqrt": ("FCQ", "FCQ", function_of_one("sqrt")),
@@ -205,13 +220,18 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
         Kind.FLOAT: _float("add"), Kind.COMPLEX: _complex("add"),
     }),
     "and": ("BI", _bits(integer.andi)),
-    "atan2": ("FCQ", {Kind.FLOAT: _function_of_two("atan2")}),
-    "divide": ("IFCQ", {**_by_sign(semantics.divide, integer.divui), Kind.FLOAT: _float("divide")}),
+    "atan2": ("FCQ", _function_of_two("atan2", "atan2")),
+    "divide": ("IFCQ", {
+        **_by_sign(semantics.divide, integer.divui), Kind.FLOAT: _float("divide"),
+        Kind.COMPLEX: _complex_function("divide"),
+    }),
     "maximum": ("FBICQ", {
         Kind.BOOLEAN: _of_width(integer.ori), **_by_sign(integer.maxsi, integer.maxui), Kind.FLOAT: _float("maximum"),
+        Kind.COMPLEX: _extremum(True),
     }),
     "minimum": ("FBICQ", {
         Kind.BOOLEAN: _of_width(integer.andi), **_by_sign(integer.minsi, integer.minui), Kind.FLOAT: _float("minimum"),
+        Kind.COMPLEX: _extremum(False),
     }),
     "multiply": ("FBICQ", {
         Kind.BOOLEAN: _of_width(integer.andi), **_integers(integer.muli), Kind.FLOAT: _float("multiply"),
@@ -220,7 +240,7 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
     "or": ("BI", _bits(integer.ori)),
     "power": ("IFCQ", {
         **_by_sign(partial(semantics.power, signed=True), partial(semantics.power, signed=False)),
-        Kind.FLOAT: _function_of_two("powf"),
+        **_function_of_two("powf", "power"),
     }),
     "remainder": ("IFCQ", {**_by_sign(integer.remsi, integer.remui), Kind.FLOAT: _float("remainder")}),
     "shift_left": ("I", _integers(semantics.shift_left)),
