@@ -28,8 +28,8 @@ from halfulp.semantics.kernel import Computes, Integer, Kernel, Outcome, Scalar,
 from halfulp.semantics.profile import Profile
 
 _MAKES_NANS = frozenset((
-    "acos", "acosh", "asin", "atanh", "log", "log10", "log1p", "log2", "logit", "powf", "rootn", "rsqrt", "sqrt",
-    "tgamma",
+    "acos", "acosh", "asin", "atanh", "digamma", "erfinv", "log", "log10", "log1p", "log2", "logit", "polygamma",
+    "powf", "rootn", "rsqrt", "sqrt", "tgamma", "zeta",
 ))  # fmt: skip
 """The functions that make a NaN from finite operands, in a format without NaN and infinities."""
 
@@ -70,7 +70,7 @@ def unary(
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
-    """Return the kernel of atan2, hypot or powf."""
+    """Return the kernel of a function of two arguments: atan2, hypot, polygamma, powf or zeta."""
     how = (rounding, profile.arithmetic)
 
     def scalar(f: FloatFormat, a: int, b: int) -> Result:

@@ -22,7 +22,7 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, Result
 
-OF_TWO = ("atan2", "hypot", "powf")
+OF_TWO = ("atan2", "hypot", "polygamma", "powf", "zeta")
 """The functions of two arguments of one format."""
 _BALLS_PAY = 8
 """Elements from which on balls on arrays are quicker than the specification."""
@@ -47,8 +47,12 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
     dst = dst or fmt
     if fmt.bits <= (8 if name in OF_TWO else 16) and dst.limbs == 1:
         return "table"
-    by_margins = margins.applies if name in APPROXIMATIONS else elementary_pairs.applies
-    return "margins" if by_margins(fmt, dst) else "balls"
+    by_margins = margins.applies(fmt, dst) if name in APPROXIMATIONS else _has_pairs(name, fmt, dst)
+    return "margins" if by_margins else "balls"
+
+
+def _has_pairs(name: str, fmt: FloatFormat, dst: FloatFormat) -> bool:
+    return name in elementary_pairs.PAIRS and elementary_pairs.applies(fmt, dst)
 
 
 def unary(
@@ -105,7 +109,7 @@ def binary(
     """Return the results of a function of two arguments of one format that broadcast, rounded once to ``dst`` (default:
     the same format).
 
-    ``name``: atan2, hypot or powf. Raises as `unary`.
+    ``name``: one of `OF_TWO`. Raises as `unary`.
     """
     dst, rounding = dst or fmt, int(rounding)
 
@@ -120,14 +124,14 @@ def binary(
         return elementary_pairs.binary(name, fmt, x, y, rounding, policy, dst, precisely)
 
     if path_of(name, fmt, dst) == "table":
-        quick = elementary_pairs.applies(fmt, dst)
+        quick = _has_pairs(name, fmt, dst)
         key, make = (name, fmt, dst, rounding, policy), by_margins if quick else precisely
         worth = QUICK if quick else 1 << 2 * fmt.bits
         found = _tabled_pairs(key, fmt, dst, make, worth, a, b, want_flags)
         if found is not None:
             return found
     shape = np.broadcast_shapes(formats.element_shape(a, fmt.bits), formats.element_shape(b, fmt.bits))
-    if not _pairs_pay(fmt, dst, shape):
+    if not _pairs_pay(name, fmt, dst, shape):
         return _with_flags(precisely(a, b), want_flags)
     x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
     return _with_flags(_shaped(by_margins(x, y), shape), want_flags)
@@ -165,15 +169,15 @@ def of_integer(
         return _settled(balls, function, dst, (x, fmt.bits), (k, width))
 
     shape = np.broadcast_shapes(formats.element_shape(a, fmt.bits), formats.element_shape(n, width))
-    if not short or not _pairs_pay(fmt, dst, shape):
+    if not short or not _pairs_pay(name, fmt, dst, shape):
         return _with_flags(precisely(a, n), want_flags)
     x, integers = flattened(a, fmt.bits, shape), flattened(n, width, shape)
     found = elementary_pairs.of_integer(name, fmt, x, integers, width, rounding, policy, dst, precisely)
     return _with_flags(_shaped(found, shape), want_flags)
 
 
-def _pairs_pay(fmt: FloatFormat, dst: FloatFormat, shape: tuple[int, ...]) -> bool:
-    return math.prod(shape) >= _MARGINS_PAY and elementary_pairs.applies(fmt, dst)
+def _pairs_pay(name: str, fmt: FloatFormat, dst: FloatFormat, shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) >= _MARGINS_PAY and _has_pairs(name, fmt, dst)
 
 
 def _shaped(row: ArrayResult, shape: tuple[int, ...]) -> ArrayResult:

@@ -201,7 +201,65 @@ def _logit(x: Reals) -> Reals:
     return np.where(middle, 2 * np.arctanh(np.where(middle, 2 * x - 1, 0)), np.log(x) - np.log1p(-x))
 
 
-_erfc = _each(math.erfc)
+_erf, _erfc = _each(math.erf), _each(math.erfc)
+
+
+def _erfinv(x: Reals) -> Reals:
+    # From Winitzki's approximation, Halley's method on erf, and on erfc where erf is near 1.
+    a = np.absolute(x)
+    logarithm = np.log1p(-a * a)
+    middle = 2 / (math.pi * 0.147) + logarithm / 2
+    y = np.sqrt(np.sqrt(middle * middle - logarithm / 0.147) - middle)
+    y = np.where(a < 1, y, 0)
+    for _ in range(3):
+        error = np.where(a < 0.5, _erf(y) - a, (1 - a) - _erfc(y))
+        step = error * (math.sqrt(math.pi) / 2) * np.exp(y * y)
+        y = y - step / (1 + y * step)
+    y = np.where(a < 1, y, np.where(a == 1, np.inf, np.nan))
+    return np.copysign(y, x)
+
+
+_STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+"""The coefficients of Stirling's series of digamma: Bernoulli numbers, divided by their index."""
+
+
+def _digamma(x: Reals) -> Reals:
+    # By the recurrence up to 12, then by Stirling's series; below 0 by reflection.
+    y = np.where(x < 0, 1 - x, x)
+    below = np.zeros_like(y)
+    for _ in range(12):
+        small = y < 12
+        below = below + np.where(small, 1 / y, 0)
+        y = np.where(small, y + 1, y)
+    square = 1 / (y * y)
+    series = np.zeros_like(y)
+    for coefficient in reversed(_STIRLING):
+        series = (series + coefficient) * square
+    positive = np.log(y) - 1 / (2 * y) - series - below
+    part = x - np.rint(x)
+    cotangent = np.cos(np.pi * part) / np.sin(np.pi * part)
+    return np.where(x > 0, positive, np.where(part == 0, np.nan, positive - np.pi * cotangent))
+
+
+_BESSEL_FAR = 24
+"""From this argument on, the asymptotic series of a Bessel function settles f64 before its terms grow."""
+
+
+def _bessel_i1e(x: Reals) -> Reals:
+    a = np.absolute(x)
+    near = np.minimum(a, _BESSEL_FAR)
+    term = total = near / 2
+    for k in range(1, 60):
+        term = term * (near * near / (4 * k * (k + 1)))
+        total = total + term
+    far = np.maximum(a, _BESSEL_FAR)
+    tail, sum_ = np.ones_like(far), np.ones_like(far)
+    for k in range(1, 30):
+        tail = tail * ((2 * k - 3) * (2 * k + 1) / (8 * k)) / far
+        sum_ = sum_ + tail
+    small = np.exp(-near) * total
+    return np.copysign(np.where(a < _BESSEL_FAR, small, sum_ / np.sqrt(2 * np.pi * far)), x)
+
 
 # --- the table --------------------------------------------------------------------------------------------------------
 
@@ -266,7 +324,7 @@ APPROXIMATIONS: Mapping[str, Approximation] = MappingProxyType(
         "sqrt": Approximation(np.sqrt),
         "rsqrt": Approximation(lambda x: 1 / np.sqrt(x)),
         "cbrt": Approximation(np.cbrt),
-        "erf": Approximation(_each(math.erf), (_BELOW_ONE,)),
+        "erf": Approximation(_erf, (_BELOW_ONE,)),
         "erfc": Approximation(_erfc, (Side(_ONE, _negative), Side(_constant(2.0), False)), underflows=True),
         "tgamma": Approximation(
             _each(math.gamma),
@@ -281,6 +339,14 @@ APPROXIMATIONS: Mapping[str, Approximation] = MappingProxyType(
             alike=lambda x: np.where((x < 0) & (np.rint(x) == x), -1.0, x),
             holds=lambda x, y: np.absolute(y) > np.maximum(0.25, np.absolute(x) / 8),
         ),
+        "digamma": Approximation(
+            _digamma,
+            (Side(_where(lambda x: np.absolute(x) < 0.1, lambda x: 1 / x), _positive),),
+            margin=WIDEST,
+            holds=lambda x, y: np.absolute(y) > 0.25,
+        ),
+        "erfinv": Approximation(_erfinv),
+        "bessel_i1e": Approximation(_bessel_i1e, (Side(lambda x: x / 2, False),)),
         "sigmoid": Approximation(_sigmoid, (_BELOW_ONE, Side(_constant(0.5), _positive)), underflows=True),
         "silu": Approximation(lambda x: x / (1 + np.exp(-x)), _RAMP, underflows=True),
         "gelu": Approximation(_gelu, _RAMP, margin=WIDEST, underflows=True),

@@ -8,7 +8,9 @@ which arguments give rational results:
   algebraic argument but those where a limit or `exact` says otherwise.
 - By Niven, sinpi and cospi are rational at dyadic arguments only at multiples of 1/2.
 - Roots and powers of rational numbers are decided by integers.
-- Of erf, erfc, tgamma, lgamma and of both forms of gelu nothing is proved: their search ends with `Unsettled`.
+- By Siegel and Shidlovskii, e**-x times the Bessel function of order 1 is transcendental at algebraic arguments but 0.
+- Of erf, erfc, erfinv, tgamma, lgamma, digamma and of both forms of gelu nothing is proved: their search ends with
+  `Unsettled`.
 
 Each row states its reason, which explanations and the documentation quote.
 """
@@ -327,6 +329,7 @@ class Limits:
 LINDEMANN = "by Lindemann and Weierstrass"
 NIVEN = "by Niven"
 FACTORS = "by unique factorisation"
+SIEGEL = "by Siegel and Shidlovskii"
 UNPROVED = ""
 """Why a function has no other rational results than those that its row names."""
 
@@ -475,6 +478,17 @@ def _gamma_far(x: Fraction) -> Near | Huge | None:
     return None
 
 
+def _digamma_far(x: Fraction) -> Near | None:
+    # -1 / x - 0.58 + 1.64 * x, next to 0
+    return Near(-1 / x, -1, 0) if exponent_of(x) < -4 else None
+
+
+def _bessel_far(x: Fraction) -> Near | None:
+    """Return what is known about x / 2 - c * x**2 next to 0, with 0 < c < 1."""
+    e = exponent_of(x)
+    return Near(x / 2, -1 if x > 0 else 1, 2 * e) if e < -4 else None
+
+
 # --- rational results -------------------------------------------------------------------------------------------------
 
 
@@ -517,6 +531,10 @@ def _factorial(x: Fraction) -> Fraction | Special | None:
     if x <= 0:
         return SPECIALS["nan"]
     return Fraction(factorial(x.numerator - 1)) if x <= _LARGEST_FACTORIAL else None
+
+
+def _digamma_pole(x: Fraction) -> Special | None:
+    return SPECIALS["nan"] if x.denominator == 1 and x <= 0 else None
 
 
 def _log_factorial(x: Fraction) -> Special | None:
@@ -679,6 +697,20 @@ _ROWS = (
     Function(
         "lgamma", _log_gamma, Limits("inf", "pole", "pole", "inf"), _log_factorial,
         formula="log(abs(tgamma(x)))", rational="at 1 and 2", proof=UNPROVED,
+    ),
+    Function(
+        "digamma", arb.digamma, Limits("nan", "nan", "nan", "inf"), _digamma_pole, _digamma_far,
+        formula="derivative of log(tgamma(x))", rational="nowhere", proof=UNPROVED, series="-1/x - 0.58",
+    ),
+    Function(
+        "erfinv", arb.erfinv, Limits("nan", *_ODD, "nan", (-_ONE, _ONE)), _at({_ONE: _POLE, -_ONE: _MINUS_POLE}),
+        formula="inverse of erf", rational="at 0", proof=UNPROVED,
+    ),
+    Function(
+        "bessel_i1e", lambda x: x.bessel_i(1, scaled=True) if x > 0 else -(-x).bessel_i(1, scaled=True),
+        Limits("-0", *_ODD, "0"), far=_bessel_far,
+        formula="e**-abs(x) * (modified Bessel function of order 1)", rational="at 0", proof=SIEGEL,
+        series="x / 2 - x * abs(x) / 2",
     ),
     Function(
         "sigmoid", _sigmoid, Limits("0", "1/2", "1/2", "1"), far=_toward(Fraction(0), _ONE),

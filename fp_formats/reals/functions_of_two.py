@@ -11,7 +11,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
-from flint import arb
+import flint
+from flint import acb, arb
 
 from halfulp.fp_formats.reals import functions as rational
 from halfulp.fp_formats.reals.functions import (
@@ -19,6 +20,7 @@ from halfulp.fp_formats.reals.functions import (
     FACTORS,
     LINDEMANN,
     SPECIALS,
+    UNPROVED,
     Huge,
     Kind,
     Near,
@@ -301,6 +303,133 @@ def _root_far(x: Fraction, n: Fraction) -> Near | Huge | None:
     return near._replace(value=-near.value, direction=-near.direction) if isinstance(near, Near) and x < 0 else near
 
 
+# --- sums of powers ---------------------------------------------------------------------------------------------------
+
+
+def _is_integer(x: Unpacked) -> bool:
+    return x.kind == FINITE and number(x).denominator == 1
+
+
+def _is_even(x: Unpacked) -> bool:
+    return _is_integer(x) and number(x).numerator % 2 == 0
+
+
+def _at_pole(q: Unpacked) -> bool:
+    """Tell whether a term of the sum of the powers of q, q + 1, q + 2 ... is one of 0."""
+    return is_zero(q) or (bool(q.sign) and _is_integer(q))
+
+
+def _is_one(x: Unpacked) -> bool:
+    return x.kind == FINITE and number(x) == 1
+
+
+def _under_one(x: Unpacked) -> bool:
+    return bool(x.sign) or (x.kind == FINITE and number(x) < 1)
+
+
+_POLE_OF_EVEN = "a zero or a negative integer is a pole, an infinity if the power is even; else the result is NaN"
+_ZETAS = (
+    _NAN_OPERAND,
+    SpecialCase(lambda x, q: _is_one(x), _always(SPECIALS["pole"]), "the power 1 gives infinity"),
+    SpecialCase(lambda x, q: _under_one(x), _NOT_A_NUMBER, "the sum of powers below 1 has no limit: NaN"),
+    SpecialCase(lambda x, q: _at_pole(q) and _is_even(x), _always(SPECIALS["pole"]), _POLE_OF_EVEN),
+    SpecialCase(lambda x, q: _at_pole(q), _NOT_A_NUMBER, _POLE_OF_EVEN),
+    SpecialCase(
+        lambda x, q: bool(q.sign) and (q.kind == INFINITE or not _is_integer(x)),
+        _NOT_A_NUMBER,
+        "a negative number has no real power that is not an integer: NaN",
+    ),
+    SpecialCase(lambda x, q: q.kind == INFINITE, _always(Special(Kind.ZERO)), "q is infinite: +0"),
+    SpecialCase(
+        lambda x, q: x.kind == INFINITE,
+        lambda x, q: Fraction(1) if number(q) == 1 else Special(Kind.ZERO if number(q) > 1 else Kind.INFINITE),
+        "the power is infinite: 0, 1 or infinity, as q is above 1, 1 or below",
+    ),
+)
+_POLYGAMMAS = (
+    _NAN_OPERAND,
+    SpecialCase(
+        lambda n, x: not _is_integer(n) or (bool(n.sign) and not is_zero(n)),
+        _NOT_A_NUMBER,
+        "an order that is negative or no integer gives NaN",
+    ),
+    SpecialCase(
+        lambda n, x: _at_pole(x) and not _is_even(n),
+        _always(SPECIALS["pole"]),
+        "zero or a negative integer is a pole: infinity if the order is odd, else NaN",
+    ),
+    SpecialCase(
+        lambda n, x: _at_pole(x) or (x.kind == INFINITE and bool(x.sign)),
+        _NOT_A_NUMBER,
+        "zero or a negative integer is a pole: infinity if the order is odd, else NaN",
+    ),
+    SpecialCase(
+        lambda n, x: x.kind == INFINITE,
+        lambda n, x: Special(Kind.INFINITE) if is_zero(n) else Special(Kind.ZERO, int(_is_even(n))),
+        "x is infinite: infinity for the order 0, else a zero, negative for even orders",
+    ),
+)
+
+
+def _zeta_ball(x: arb, q: arb) -> arb:
+    """Return the sum of (q + n)**-x over n from 0 on, for x > 1; for a negative q, x is an integer."""
+    if q > 0:
+        return _positive_zeta(x, q)
+    # As many terms below 0 as above 1 - part, less those that lie farther out.
+    whole = q.floor()
+    part = q - whole
+    below = _positive_zeta(x, 1 - part) - _positive_zeta(x, 1 - q)
+    return _positive_zeta(x, part) + (below if (x / 2).is_integer() else -below)
+
+
+_ARB_PAYS = 64
+"""The largest power of which Arb's own sum is used: it adds about as many terms as the power says."""
+
+
+def _positive_zeta(x: arb, q: arb) -> arb:
+    first = (-x * q.log()).exp()
+    least = arb((1, -flint.ctx.prec))
+    if first.rel_accuracy_bits() < flint.ctx.prec // 4:
+        return arb.nan()  # more bits are needed
+    # The terms behind a term t of a number a are at most t * a / (x - 1) together.
+    ratio = (x * (q / (q + 1)).log()).exp() * (1 + (q + 1) / (x - 1))
+    if ratio < least:
+        return first * (1 + ratio.union(arb(0)))
+    if x < _ARB_PAYS:
+        return acb(x).zeta(acb(q)).real
+    # The first terms one by one, then Euler and Maclaurin's sum of the others, from a number a not below the power.
+    a, total, term = q, arb(0), first
+    while a < x or a < flint.ctx.prec // 8:
+        total += term
+        a += 1
+        term = (-x * a.log()).exp()
+        if term * (1 + a / (x - 1)) < first * least:
+            return total + term * (1 + a / (x - 1)).union(arb(0))
+    total += term * (a / (x - 1) + arb(1) / 2)
+    step, k = term * x / a / 2, 1
+    # Each remainder has the sign of the first part that is left out, and is smaller.
+    while k < flint.ctx.prec:
+        part = step * arb.bernoulli(2 * k)
+        if abs(part) < total * least:
+            return total + part.union(arb(0))
+        total += part
+        step = step * (x + (2 * k - 1)) * (x + 2 * k) / (a * a) / ((2 * k + 1) * (2 * k + 2))
+        k += 1
+    return arb.nan()
+
+
+def _polygamma_ball(n: arb, x: arb) -> arb:
+    if n == 0:
+        return x.digamma()
+    magnitude = (n + 1).gamma() * _zeta_ball(n + 1, x)
+    return -magnitude if (n / 2).is_integer() else magnitude
+
+
+def _zeta_far(x: Fraction, q: Fraction) -> Near | None:
+    """Return what is known about a large power of 1: it is little more than 1."""
+    return Near(Fraction(1), 1, 1 - min(int(x), BEYOND)) if q == 1 and x > 4 else None
+
+
 _ROWS = (
     FunctionOfTwo(
         "atan2", ("y", "x"), arb.atan2, _ANGLES, lambda y, x: None, _angle_far,
@@ -318,6 +447,14 @@ _ROWS = (
     FunctionOfTwo(
         "rootn", ("x", "n"), _root_ball, _ROOTS, _exact_root, _root_far,
         "x**(1 / n)", "at n-th powers of rational numbers", FACTORS,
+    ),
+    FunctionOfTwo(
+        "zeta", ("x", "q"), _zeta_ball, _ZETAS, lambda x, q: None, _zeta_far,
+        "sum of (q + n)**-x for n = 0, 1, ...", "nowhere", UNPROVED,
+    ),
+    FunctionOfTwo(
+        "polygamma", ("n", "x"), _polygamma_ball, _POLYGAMMAS, lambda n, x: None, lambda n, x: None,
+        "n-th derivative of digamma(x)", "nowhere", UNPROVED,
     ),
 )  # fmt: skip
 

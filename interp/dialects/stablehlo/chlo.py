@@ -26,7 +26,12 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     lists,
 )
 from halfulp.interp.dialects.stablehlo.bodies import arguments_of, body_of, returned
-from halfulp.interp.dialects.stablehlo.elementwise import Makes, evaluated, function_of_one
+from halfulp.interp.dialects.stablehlo.elementwise import (
+    Makes,
+    evaluated,
+    function_of_one,
+    function_of_two,
+)
 from halfulp.interp.dialects.stablehlo.forms import read_integer, wrong
 from halfulp.interp.dialects.stablehlo.moving import signed_numbers
 from halfulp.interp.dialects.stablehlo.reducing import not_shaped, verify_dimensions_of_dot, verify_precision
@@ -83,14 +88,14 @@ _ROWS: Mapping[str, tuple[str, str, Makes]] = {
         name: ("FC", "FC", function_of_one(name))
         for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "tan")
     },
-    "bessel_i1e": ("FC", "FC", {}),
+    "bessel_i1e": ("FC", "FC", {Kind.FLOAT: function_of_one("bessel_i1e")[Kind.FLOAT]}),
     "conj": ("FC", "FC", {
         Kind.FLOAT: lambda e: casts.bitcast(),
         Kind.COMPLEX: lambda e: complex_numbers.conjugate(e.format, 0, e.profile),
     }),
-    **{name: ("F", "F", function_of_one(name)) for name in ("erf", "erfc", "lgamma")},
+    **{name: ("F", "F", function_of_one(name)) for name in ("digamma", "erf", "erfc", "lgamma")},
     "_asin_acos_kernel": ("C", "C", {}),
-    **{name: ("F", "F", {}) for name in ("digamma", "erf_inv")},
+    "erf_inv": ("F", "F", function_of_one("erfinv")),
     "is_inf": ("F", "B", {Kind.FLOAT: lambda e: float_unit.class_test("isinf", e.format)}),
     "is_neg_inf": ("F", "B", {Kind.FLOAT: lambda e: semantics.is_infinity(e.format, negative=True)}),
     "is_pos_inf": ("F", "B", {Kind.FLOAT: lambda e: semantics.is_infinity(e.format, negative=False)}),
@@ -119,8 +124,8 @@ for _mnemonic, (_letters, _result, _makes) in _ROWS.items():
 
 _PAIRS: Mapping[str, Makes] = {
     "next_after": {Kind.FLOAT: lambda e: semantics.next_after(e.format)},
-    "polygamma": {},
-    "zeta": {},
+    "polygamma": function_of_two("polygamma"),
+    "zeta": function_of_two("zeta"),
 }
 
 _OPERANDS = {"polygamma": ("n", "x"), "zeta": ("x", "q")}

@@ -134,11 +134,9 @@ def function_of_one(name: str) -> Makes:
     }
 
 
-def _function_of_two(name: str, of_complex: str) -> Makes:
-    return {
-        Kind.FLOAT: lambda e: elementary.binary(name, e.format, _NEAREST, 0, e.profile),
-        Kind.COMPLEX: _complex_function(of_complex),
-    }
+def function_of_two(name: str) -> Makes:
+    """Return the makers of kernels of an exact function of two floats, rounded once."""
+    return {Kind.FLOAT: lambda e: elementary.binary(name, e.format, _NEAREST, 0, e.profile)}
 
 
 def _complex_function(name: str) -> Make:
@@ -220,7 +218,7 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
         Kind.FLOAT: _float("add"), Kind.COMPLEX: _complex("add"),
     }),
     "and": ("BI", _bits(integer.andi)),
-    "atan2": ("FCQ", _function_of_two("atan2", "atan2")),
+    "atan2": ("FCQ", {**function_of_two("atan2"), Kind.COMPLEX: _complex_function("atan2")}),
     "divide": ("IFCQ", {
         **_by_sign(semantics.divide, integer.divui), Kind.FLOAT: _float("divide"),
         Kind.COMPLEX: _complex_function("divide"),
@@ -240,7 +238,7 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
     "or": ("BI", _bits(integer.ori)),
     "power": ("IFCQ", {
         **_by_sign(partial(semantics.power, signed=True), partial(semantics.power, signed=False)),
-        **_function_of_two("powf", "power"),
+        **function_of_two("powf"), Kind.COMPLEX: _complex_function("power"),
     }),
     "remainder": ("IFCQ", {**_by_sign(integer.remsi, integer.remui), Kind.FLOAT: _float("remainder")}),
     "shift_left": ("I", _integers(semantics.shift_left)),

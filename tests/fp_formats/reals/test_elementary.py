@@ -1,5 +1,7 @@
 """Elementary functions of every code of the small formats, and of samples of the wide ones, against MPFR."""
 
+import itertools
+import math
 import random
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -7,6 +9,8 @@ from functools import partial
 from typing import Any
 
 import gmpy2
+import mpmath
+import numpy as np
 import pytest
 from amounts import amounts, thinned
 from flint import arb
@@ -182,7 +186,21 @@ def composed(precision: int) -> dict[str, Callable[[Any], Any]]:
         "softplus": softplus,
         "mish": lambda x: x * gmpy2.tanh(softplus(x)),
         "logit": lambda x: gmpy2.log(x / (one - x)),
+        "digamma": gmpy2.digamma,
+        "erfinv": _by_mpmath(mpmath.erfinv),
+        "bessel_i1e": _by_mpmath(lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x)),
     }
+
+
+def _by_mpmath(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of mpmath on numbers of gmpy2, with 1,000 bits."""
+
+    def of_number(x: Any) -> Any:
+        with mpmath.workprec(1000):
+            found = function(mpmath.mpf(x))
+            return gmpy2.mpfr(found.man) * gmpy2.mpfr(2) ** found.exp
+
+    return of_number
 
 
 @pytest.mark.parametrize("name", thinned(composed(53), 4))
@@ -238,7 +256,59 @@ def test_a_result_that_no_ball_settles_is_an_error() -> None:
 
 def test_every_function_has_an_oracle_or_is_named() -> None:
     assert set(FUNCTIONS) == MPFR.keys() | composed(53).keys()
-    assert set(FUNCTIONS_OF_TWO) == MPFR_OF_TWO.keys() | {"rootn"}
+    assert set(FUNCTIONS_OF_TWO) == MPFR_OF_TWO.keys() | {"rootn", "polygamma", "zeta"}
+
+
+@pytest.mark.parametrize("type_", ["bf16", "f32", "f64"])
+def test_sums_of_powers_are_those_of_mpmath(type_: str) -> None:
+    fmt, compared = FORMATS[type_], 0
+    powers = (1.125, 1.5, 2.0, 3.0, 4.0, 17.0, 70.0, 300.0)
+    numbers = (0.0625, 0.75, 1.0, 1.5, 9.25, 300.0, -0.5, -3.25)
+    for x, q in itertools.product(powers, numbers):
+        if q < 0 and x != int(x):
+            continue
+        for name in ("zeta", "polygamma"):
+            order = x - 1 if name == "polygamma" else x
+            if order != int(order) and name == "polygamma":
+                continue
+            with mpmath.workdps(120):
+                number = mpmath.zeta(x, q) if q > 0 else _sum_below(x, q)
+                if name == "polygamma":
+                    number = mpmath.digamma(q) if order == 0 else (-1) ** int(x) * mpmath.factorial(order) * number
+                man, exp = int(number.man), number.exp
+            exact = (-1 if number < 0 else 1) * abs(man) * Fraction(2) ** exp
+            codes = [scalar.from_fraction(fmt, Fraction(each), Rounding.TO_NEAREST_EVEN).code for each in (order, q)]
+            wanted = scalar.from_fraction(fmt, exact, Rounding.TO_NEAREST_EVEN).code
+            if [scalar.value(fmt, code) for code in codes] == [order, q]:
+                assert binary(name, fmt, *codes).code == wanted, (name, order, q)
+                compared += 1
+    assert compared > 80
+
+
+def _sum_below(x: float, q: float) -> Any:
+    count = math.ceil(-q)
+    return sum((mpmath.mpf(q) + k) ** -int(x) for k in range(count)) + mpmath.zeta(x, q + count)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "expected"),
+    [
+        ("zeta", 1.0, 2.0, "inf"), ("zeta", 0.5, 2.0, "nan"), ("zeta", 2.0, 0.0, "inf"), ("zeta", 3.0, -2.0, "nan"),
+        ("zeta", 2.5, -0.5, "nan"), ("zeta", 2.0, "inf", "0"), ("zeta", "inf", 1.0, "1"), ("zeta", "inf", 0.5, "inf"),
+        ("zeta", 200.0, 1.0, "1"), ("polygamma", 0.0, -1.0, "nan"), ("polygamma", 1.0, -1.0, "inf"),
+        ("polygamma", 2.0, 0.0, "nan"), ("polygamma", 1.5, 2.0, "nan"), ("polygamma", -1.0, 2.0, "nan"),
+        ("polygamma", 1.0, "inf", "0"), ("polygamma", 2.0, "inf", "-0"), ("polygamma", 0.0, "inf", "inf"),
+    ],
+)  # fmt: skip
+def test_special_cases_of_sums_of_powers(name: str, first: float | str, second: float | str, expected: str) -> None:
+    fmt = FORMATS["f64"]
+    codes = [int(np.float64(each).view(np.uint64)) for each in (first, second)]
+    found, wanted = (
+        np.uint64(code).view(np.float64)
+        for code in (binary(name, fmt, *codes).code, int(np.float64(expected).view(np.uint64)))
+    )
+    assert found == wanted or (np.isnan(found) and np.isnan(wanted))
+    assert np.signbit(found) == np.signbit(wanted)
 
 
 # --- formulas ---------------------------------------------------------------------------------------------------------
