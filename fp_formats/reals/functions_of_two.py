@@ -18,6 +18,7 @@ from halfulp.fp_formats.reals import functions as rational
 from halfulp.fp_formats.reals.functions import (
     BEYOND,
     FACTORS,
+    HALF,
     LINDEMANN,
     SPECIALS,
     UNPROVED,
@@ -327,13 +328,19 @@ def _under_one(x: Unpacked) -> bool:
     return bool(x.sign) or (x.kind == FINITE and number(x) < 1)
 
 
-_POLE_OF_EVEN = "a zero or a negative integer is a pole, an infinity if the power is even; else the result is NaN"
+def _pole(two_sided: bool) -> Special:
+    return SPECIALS["pole" if two_sided else "nan"]
+
+
 _ZETAS = (
     _NAN_OPERAND,
     SpecialCase(lambda x, q: _is_one(x), _always(SPECIALS["pole"]), "the power 1 gives infinity"),
     SpecialCase(lambda x, q: _under_one(x), _NOT_A_NUMBER, "the sum of powers below 1 has no limit: NaN"),
-    SpecialCase(lambda x, q: _at_pole(q) and _is_even(x), _always(SPECIALS["pole"]), _POLE_OF_EVEN),
-    SpecialCase(lambda x, q: _at_pole(q), _NOT_A_NUMBER, _POLE_OF_EVEN),
+    SpecialCase(
+        lambda x, q: _at_pole(q),
+        lambda x, q: _pole(_is_even(x)),
+        "q is zero or a negative integer: a pole, infinity, if the power is even, else NaN",
+    ),
     SpecialCase(
         lambda x, q: bool(q.sign) and (q.kind == INFINITE or not _is_integer(x)),
         _NOT_A_NUMBER,
@@ -354,15 +361,11 @@ _POLYGAMMAS = (
         "an order that is negative or no integer gives NaN",
     ),
     SpecialCase(
-        lambda n, x: _at_pole(x) and not _is_even(n),
-        _always(SPECIALS["pole"]),
-        "zero or a negative integer is a pole: infinity if the order is odd, else NaN",
+        lambda n, x: _at_pole(x),
+        lambda n, x: _pole(not _is_even(n)),
+        "x is zero or a negative integer: a pole, infinity, if the order is odd, else NaN",
     ),
-    SpecialCase(
-        lambda n, x: _at_pole(x) or (x.kind == INFINITE and bool(x.sign)),
-        _NOT_A_NUMBER,
-        "zero or a negative integer is a pole: infinity if the order is odd, else NaN",
-    ),
+    SpecialCase(lambda n, x: x.kind == INFINITE and bool(x.sign), _NOT_A_NUMBER, "x is -infinity: NaN"),
     SpecialCase(
         lambda n, x: x.kind == INFINITE,
         lambda n, x: Special(Kind.INFINITE) if is_zero(n) else Special(Kind.ZERO, int(_is_even(n))),
@@ -375,11 +378,16 @@ def _zeta_ball(x: arb, q: arb) -> arb:
     """Return the sum of (q + n)**-x over n from 0 on, for x > 1; for a negative q, x is an integer."""
     if q > 0:
         return _positive_zeta(x, q)
+    even = (x / 2).is_integer()
+    if q > -1:
+        first = (-x * (-q).log()).exp()
+        return _positive_zeta(x, 1 + q) + (first if even else -first)
     # As many terms below 0 as above 1 - part, less those that lie farther out.
-    whole = q.floor()
-    part = q - whole
+    part = q - q.floor()
+    if part == arb(1) / 2 and not even:
+        return _positive_zeta(x, 1 - q)
     below = _positive_zeta(x, 1 - part) - _positive_zeta(x, 1 - q)
-    return _positive_zeta(x, part) + (below if (x / 2).is_integer() else -below)
+    return _positive_zeta(x, part) + (below if even else -below)
 
 
 _ARB_PAYS = 64
@@ -425,9 +433,40 @@ def _polygamma_ball(n: arb, x: arb) -> arb:
     return -magnitude if (n / 2).is_integer() else magnitude
 
 
-def _zeta_far(x: Fraction, q: Fraction) -> Near | None:
-    """Return what is known about a large power of 1: it is little more than 1."""
-    return Near(Fraction(1), 1, 1 - min(int(x), BEYOND)) if q == 1 and x > 4 else None
+def _zeta_far(x: Fraction, q: Fraction) -> Near | Huge | None:
+    if q == 1 and x > 4:  # little more than 1
+        return Near(Fraction(1), 1, 1 - min(int(x), BEYOND))
+    return _sum_far(x, q, Fraction(0))
+
+
+def _polygamma_far(n: Fraction, x: Fraction) -> Near | Huge | None:
+    if n == 0:
+        return None
+    far = _sum_far(n + 1, x, n)
+    if far is None or n % 2 == 1:
+        return far
+    return Huge(1 - far.sign) if isinstance(far, Huge) else far._replace(direction=-far.direction)
+
+
+def _sum_far(x: Fraction, q: Fraction, n: Fraction) -> Near | Huge | None:
+    """Return what is known about n! times the sum of (q + k)**-x where it is huge or tiny."""
+    part = q % 1
+    if q < 0 and part == HALF and x % 2:  # the terms around 0 cancel
+        q = 1 - q
+    negative = q < 0 and part > HALF and x % 2 == 1
+    least = q if q > 0 else min(part, 1 - part)
+    with bits_of_precision(64):
+        power = _ball_of(x)
+        size = (_ball_of(n + 1).lgamma() - power * _ball_of(least).log()) / arb.const_log2()
+        if size > 2 * BEYOND:
+            return Huge(int(negative))
+        if q > 0 and size + (2 + (_ball_of(q) + 1) / (power - 1)).log() / arb.const_log2() < -BEYOND:
+            return Near(Fraction(0), 1, -BEYOND)
+    return None
+
+
+def _ball_of(x: Fraction) -> arb:
+    return arb(x.numerator) / arb(x.denominator)
 
 
 _ROWS = (
@@ -453,7 +492,7 @@ _ROWS = (
         "sum of (q + n)**-x for n = 0, 1, ...", "nowhere", UNPROVED,
     ),
     FunctionOfTwo(
-        "polygamma", ("n", "x"), _polygamma_ball, _POLYGAMMAS, lambda n, x: None, lambda n, x: None,
+        "polygamma", ("n", "x"), _polygamma_ball, _POLYGAMMAS, lambda n, x: None, _polygamma_far,
         "n-th derivative of digamma(x)", "nowhere", UNPROVED,
     ),
 )  # fmt: skip

@@ -225,14 +225,15 @@ DECLARATIONS: Mapping[str, Declaration] = {
 # --- functions --------------------------------------------------------------------------------------------------------
 
 _UNARY = (
-    "cospi", "exp10", "gelu", "gelu_tanh", "lgamma", "logit", "mish", "reciprocal", "sigmoid", "silu", "sinpi",
-    "softplus", "tgamma",
+    "bessel_i1e", "cospi", "digamma", "erfinv", "exp10", "gelu", "gelu_tanh", "lgamma", "logit", "mish", "reciprocal",
+    "sigmoid", "silu", "sinpi", "softplus", "tgamma",
 )  # fmt: skip
 
 _functions = d.Dialect("")
 for _name in _UNARY:
     _functions.op(_name, **unary(_name, "x"))
-_functions.op("hypot", **binary("hypot", ("x", "y")))
+for _name, _operands in {"hypot": ("x", "y"), "polygamma": ("n", "x"), "zeta": ("x", "q")}.items():
+    _functions.op(_name, **binary(_name, _operands))
 _functions.op("pown", **of_integer("powf", ("x", "n")))
 _functions.op("rootn", **of_integer("rootn", ("x", "n")))
 

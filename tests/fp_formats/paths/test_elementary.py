@@ -103,7 +103,7 @@ def compare_family(
 
 
 targets = st.one_of(st.none(), formats)
-FAMILIES = {"unary": list(FUNCTIONS), "binary": list(elementary.OF_TWO), "of_integer": ["powf", "rootn"]}
+FAMILIES = {"unary": list(FUNCTIONS), "binary": ["atan2", "hypot", "powf"], "of_integer": ["powf", "rootn"]}
 NUMBERS = (("unary", 40, 3000), ("binary", 20, 1000), ("of_integer", 20, 1000))
 SAMPLES = [sample for family, few, many in NUMBERS for sample in amounts((family, few), (family, many))]
 
