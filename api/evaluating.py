@@ -54,10 +54,10 @@ def eval(
     ``op``: the full name, as in "arith.addf", or the bare name of a function: "exp" for "math.exp". There are also
     functions for which MLIR has no op: "sigmoid", "silu", "gelu", "gelu_tanh", "softplus", "mish", "logit",
     "reciprocal", "exp10", "sinpi", "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma", "digamma", "polygamma",
-    "zeta", "erfinv", "bessel_i1e". The operations of a float unit have RISC-V's names, and each operand and the result may have its own type: "fadd", "fsub", "fmul", "fdiv",
-    "fmadd" (a*b + c), "fmsub" (a*b - c), "fnmsub" (-(a*b) + c), "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si",
-    "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui", "fround", "froundnx" (with the flag inexact), "fcmps" (a comparison
-    that any NaN makes invalid) and "fclass".
+    "zeta", "erfinv", "bessel_i1e". The operations of a float unit have RISC-V's names, and each operand and the result
+    may have its own type: "fadd", "fsub", "fmul", "fdiv", "fmadd" (a*b + c), "fmsub" (a*b - c), "fnmsub" (-(a*b) + c),
+    "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si", "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui", "fround", "froundnx"
+    (with the flag inexact), "fcmps" (a comparison that any NaN makes invalid) and "fclass".
     ``operands``: arrays, numbers, `Value`s, or any other input of `convert` if the type is given.
     ``type``: the element type (or whole type) of the operands: one for all, or a list with one for each. It may be None
     if the dtypes determine it.
