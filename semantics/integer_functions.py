@@ -221,7 +221,7 @@ DIRECTIONS: Mapping[str, Rounding] = {
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
-    """Return the kernel of an op in `DIRECTIONS`."""
+    """Return the kernel of an op of `DIRECTIONS`, which rounds a float to an integer in its own format."""
     mode, policy, real = DIRECTIONS[name], profile.arithmetic, same_kind(name, fmt, 1)
     if emulated.emulates(profile, fmt):
         return float_kernel(*emulated.applied("to_integral", fmt, (mode, policy)), (fmt,), fmt, fastmath, real=real)

@@ -304,7 +304,9 @@ def _computes(
 
 
 def with_unit(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Floats, FloatFormat | Floats]:
-    """Return numbers as `numbers_of` does, and what `Computed.unit` is."""
+    """Return numbers as `numbers_of` does, and their unit as `Computed.unit` has it: the format of the ulp, or the
+    scale.
+    """
     if isinstance(kind, kernel.Quantized):
         return codes[..., 0], codes[..., 3]
     return as_f64(kind, codes), kind

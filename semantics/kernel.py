@@ -56,7 +56,7 @@ class Quantized:
     stored: Integer
     #: From the shape of an array of codes, the scales and the zero points as f64 arrays that broadcast to it.
     parameters: Callable[[tuple[int, ...]], tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
-    #: There are several scales, so that a code is a number only at its place in an array.
+    #: Whether there are several scales, so that a code stands for a number only at its place in an array.
     by_place: bool = False
 
 

@@ -215,8 +215,8 @@ def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
 
 
 def divide(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """Divide integers with leading bit bits - 1. Returns (q, n) for q / 2**n. q has at least bits + 2 bits; its lowest
-    bit is set if the quotient is not exact.
+    """Divide integers whose leading one is bit ``bits - 1``. Returns (q, n) for q / 2**n. q has at least bits + 2 bits;
+    its lowest bit is set if the quotient is not exact.
     """
     if not isinstance(x, Wide):
         n = min(63 - bits, 61)

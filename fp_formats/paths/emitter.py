@@ -167,7 +167,7 @@ class Emitter:
         return Word(self, held, held.type.width)
 
     def number(self, code: int, width: int = 64) -> Word:
-        """Return a constant."""
+        """Return a constant word of ``width`` bits."""
         return Word(self, self.constant(code & ((1 << width) - 1), width), width)
 
     # --- memory ---

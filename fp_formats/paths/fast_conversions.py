@@ -336,8 +336,8 @@ ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.tru
 
 
 def rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether NumPy has the rounding to an integer of a mode. For rounding to nearest and toward zero, subnormals
-    do not matter.
+    """Tell whether NumPy can round numbers of ``src`` to integers in a mode. For rounding to nearest and toward zero,
+    subnormals do not matter.
     """
     if rounding in (RNE, RZ):
         return True

@@ -179,7 +179,7 @@ def _found(known: Enclosure, grid: functions.Grid) -> Exactly:
 
 
 def round_exactly(dst: FloatFormat, found: Exactly, rounding: int, policy: FloatPolicy) -> scalar.Result:
-    """Round an exact result once."""
+    """Round an exact result once to a code of ``dst``."""
     if isinstance(found, functions.Special):
         return _of_special(dst, found, policy)
     if isinstance(found, Fraction):

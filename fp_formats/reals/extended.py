@@ -570,7 +570,9 @@ def _near_function(name: str, about: Near | Above | None) -> Near | Above | None
 
 
 def of_two(name: str, x: Number, y: Number) -> Number:
-    """Return atan2, hypot, powf or rootn. Raises `Unsettled` for numbers whose special cases no ball decides."""
+    """Return the result of atan2, hypot, powf or rootn. Raises `Unsettled` for numbers whose special cases no ball
+    decides.
+    """
     if name == "powf":
         return power(x, y)
     row = FUNCTIONS_OF_TWO[name]

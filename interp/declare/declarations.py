@@ -100,8 +100,8 @@ def type_of_property(name: str, prop: str, message: str) -> TypeRule:
 
 
 def inferred_type_of_property(name: str, prop: str) -> TypeRule:
-    """Infer the type of slot ``name`` from the attribute ``prop``, if the type is not written; the op's verifier checks
-    it.
+    """Return the rule that infers the type of slot ``name`` from the attribute ``prop``, for a type that is not
+    written. It accepts any type; the op's verifier checks it.
     """
     return replace(type_of_property(name, prop, ""), holds=lambda types, properties: True)
 

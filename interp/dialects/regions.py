@@ -61,7 +61,7 @@ class _Box:
         self._number = -1
 
     def following(self) -> tuple[int, ...] | None:
-        """Return the next point; None after the last one, when nothing is logged any more."""
+        """Return the next point; None after the last one, after which writes are no longer logged."""
         point = next(self._points, None)
         if point is None:
             frames.end_logs(self._watched)

@@ -390,7 +390,9 @@ class Points(Places):
         self._sizes = sizes
 
     def at(self, fixed: Sequence[tuple[int, int]]) -> Points:
-        """Return the names for arrays without the axes of some dimensions, whose indices are fixed."""
+        """Return the names for arrays that lack the axes of some dimensions; ``fixed``: the indices in these
+        dimensions.
+        """
         gone = {dimension for dimension, _ in fixed}
         return Points(self.lanes, self.lead, [axis for axis in self._axes if axis[0] not in gone], fixed, self._sizes)
 

@@ -105,14 +105,14 @@ class OpRun(Operands):
     """One run of an op on elements: its operands, and the results that it made from them, element by element."""
 
     op: Operation
-    #: For the steps of a fold, which lie along the first axis of the shape: the number of the operand that is the
-    #: result of the step before. None for any other op.
+    #: The op on whose behalf it ran, such as a reduction; else ``op`` itself.
     around: Operation
     kernel: Kernel
     location: Location
     #: The codes of the results.
     results: tuple[Codes, ...]
-    #: Of the steps of a fold, along the first axis of the shape, the number of the operand that is the result before.
+    #: For the steps of a fold, which lie along the first axis of the shape: the number of the operand that is the
+    #: result of the step before. None for any other op.
     accumulator: int | None = None
 
 
@@ -352,7 +352,7 @@ class Settings:
         return self.track_open or self.recorder is not None
 
     def width(self, element: ty.Type) -> int:
-        """Return the bits of an element's value: an index wraps at ``index_width``. Raises Unsupported."""
+        """Return the number of bits of an element's value: an index wraps at ``index_width``. Raises Unsupported."""
         if isinstance(element, ty.IndexType):
             return self.index_width
         return width_of(element)

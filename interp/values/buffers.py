@@ -78,7 +78,7 @@ class Allocation:
         return self
 
     def freeze(self) -> None:
-        """Forbid to write from now on."""
+        """Forbid writes to the memory from now on."""
         self.constant = True
         self.bits.flags.writeable = False
 

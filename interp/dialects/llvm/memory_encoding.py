@@ -46,7 +46,9 @@ def aligned(number: int, alignment: int) -> int:
 
 @lru_cache(maxsize=1024)
 def bits_of(type_: ty.Type) -> int:
-    """Return the bits of a value of a type; for an aggregate, the bits that it takes in memory. Raises Unsupported."""
+    """Return the number of bits of a value of a type; for an aggregate, the number that it takes in memory. Raises
+    Unsupported.
+    """
     if isinstance(type_, llvm.PointerType):
         return POINTER_BYTES * 8
     if isinstance(type_, ty.VectorType) and not any(type_.scalable):
