@@ -109,7 +109,7 @@ They are loaded when first used, so that importing halfulp is fast. `__init__.py
 """
 
 _GUESSING = "halfulp.guessing"
-"""The module that says what to write instead of a name that is not public. It is loaded as public names are."""
+"""The module that says what to write instead of a name that is not public. It is loaded at its first use."""
 
 _HOMES = {**_EXPORTS, "__version__": "halfulp.release:VERSION"}
 

@@ -355,6 +355,6 @@ def _is_kind(name: str) -> bool:
 
 
 def _types_for(kind: str, a: Value, b: Value) -> tuple[str | None, str | None]:
-    """Return the element types for a kind that does not fix them."""
+    """Return the element types of A and B for a kind of dot product that does not fix them; else None for both."""
     row = KINDS.get(kind) if isinstance(kind, str) else None
     return (str(a.element_type), str(b.element_type)) if row is not None and not row.types[0] else (None, None)

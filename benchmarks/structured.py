@@ -82,7 +82,7 @@ def matmul(type_: str, sizes: Sizes) -> Measured:
 
 
 def matmul_in_loops(sizes: Sizes) -> Measured:
-    """Measure a product of numbers that round, compared with the same order of additions."""
+    """Measure a product whose sums round, compared with loops of mlir-runner, which add in the same order."""
     side = min(SIDE, math.isqrt(sizes.chain))
     a, b = random(8).standard_normal((2, side, side)).astype(np.float32)
     module, type_ = _matmul(side, "f32"), f"memref<{side}x{side}xf32>"

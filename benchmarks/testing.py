@@ -167,8 +167,8 @@ def sweep(sizes: Sizes) -> Measured:
 
 
 def by_dask(sizes: Sizes) -> Measured:
-    """Measure the same shards, computed by Dask's workers with their nannies, and by the processes of a pool. All are
-    started before.
+    """Compare a sweep whose shards Dask's workers compute with the same sweep by a pool of processes. The workers,
+    their nannies and the pool start before the measurement.
     """
     try:
         distributed: Any = import_module("distributed")

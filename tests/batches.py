@@ -1,4 +1,4 @@
-"""Batches beside their lanes: every lane gets what it gets alone."""
+"""Compare a batch with runs of its lanes one by one: both must give every lane the same."""
 
 from collections.abc import Sequence
 from typing import Any

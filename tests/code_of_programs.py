@@ -1,4 +1,4 @@
-"""Functions run by the executor, and by machine code that is made of them."""
+"""Run functions by the executor and by the machine code that is made of them, and compare the outcomes."""
 
 import random
 import re

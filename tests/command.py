@@ -1,4 +1,4 @@
-"""Running the installed command line in a process of its own, and what that cost."""
+"""Run the installed command line in a process of its own, and measure its time and memory."""
 
 import atexit
 import json

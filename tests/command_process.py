@@ -3,7 +3,7 @@
     python -I command_process.py run PIPE MODULE [ARGUMENT ...]
     python -I command_process.py serve SOCKET
 
-Python, NumPy and halfulp take a third of a second to start, most commands next to nothing: `serve` runs a program, which
+Python, NumPy and halfulp take a third of a second to start, and most commands take much less. So `serve` starts a process that
 loads and prepares what commands share, and then forks for each command that it is asked for.
 """
 

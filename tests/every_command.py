@@ -1,4 +1,4 @@
-"""One call of each command, with every file that it reads and writes: for tests of what holds for all commands."""
+"""One call of each command, with every file that it reads and writes: for tests of rules that all commands keep."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What the tests of the page of ``halfulp formats --explore`` do to it and ask of it."""
+"""Operate the page of ``halfulp formats --explore`` in a browser, and read what it shows: helpers of its tests."""
 
 from __future__ import annotations
 

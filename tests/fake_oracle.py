@@ -1,4 +1,4 @@
-"""A program oracle that needs no tool: the interpreter itself under another profile, or with some ops exchanged."""
+"""A program oracle that needs no tool: the interpreter itself under another profile, or with other ops in place of some."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """One op on a list of element codes, through every way halfulp has of computing it.
 
-Each way, a *implementation*, gives one outcome per element: the result's code, "poison", or "undefined" for undefined behaviour.
+Each way, called an *implementation*, gives one outcome per element: the result's code, "poison", or "undefined" for undefined behaviour.
 All implementations must agree with what a test expects, so that one table of cases checks the specification, the array kernels,
 the executor on every kind of container, and `hu.eval`.
 """

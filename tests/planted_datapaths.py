@@ -1,7 +1,8 @@
 """Mistakes of designers, planted in datapaths on Python integers that know nothing of halfulp.
 
 `Unit` is a unit in the formats of IEEE 754 of any width: it decodes, computes, rounds and encodes by itself. Each function
-of `MISTAKES` takes dice and gives a unit with one mistake, and the names under which `vectors check` may report it.
+of `MISTAKES` takes a random generator, ``dice``, and gives a unit with one mistake, and the names under which `vectors check`
+may report it.
 """
 
 from collections.abc import Callable, Sequence

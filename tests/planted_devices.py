@@ -1,7 +1,7 @@
 """Devices with a planted fault, made without the code that looks for faults: NumPy, fractions, and whole computations.
 
-Each plant takes dice and gives a computation, the outputs that the faulty device has for some inputs, and the words with
-which `vectors check` must name it first.
+Each function that plants a fault takes a random generator, ``dice``. It gives a computation, the outputs of the faulty device
+for some inputs, and the words with which `vectors check` must name the fault first.
 """
 
 import ctypes

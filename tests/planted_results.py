@@ -1,4 +1,4 @@
-"""More mistakes of designers, beside those of `planted_datapaths`: in signs, ties, carries, subnormal results and scales."""
+"""More mistakes of designers, in addition to those of `planted_datapaths`: in signs, ties, carries, subnormal results and scales."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a test has reason to find: it fails where there is nothing."""
+"""Return a value that must not be None: the test fails if it is."""
 
 from typing import TypeVar
 

@@ -1,10 +1,10 @@
 """A bound on the error of a program: how far its results can be from the exact ones, whatever the order of its additions.
 
-A program on tensors is computed in float64 as exact arithmetic would, beside intervals that hold the numbers that the program
-gives. An op takes the intervals of its operands to one of its exact result, and widens that by what rounding to its type can
-add: with p significant bits, 2^-p of the result, or half of the smallest subnormal number. A sum of n terms adds
-n 2^-p / (1 - n 2^-p) of the sum of the magnitudes of the terms, which bounds every order of the additions. float64's own
-rounding is added at the end.
+A program on tensors is computed in float64, which stands for exact arithmetic. In parallel, intervals are computed that hold
+the numbers that the program gives. From the intervals of its operands, an op makes an interval of its exact result, and widens
+it by what rounding to its type can add: with p significant bits, 2^-p of the result, or half of the smallest subnormal number.
+A sum of n terms adds n 2^-p / (1 - n 2^-p) of the sum of the magnitudes of the terms, which bounds every order of the additions.
+float64's own rounding is added at the end.
 
 Only reductions that combine the accumulator with a term by one op are known, and a conversion to a type of 8 bits counts as
 a part of the function: it is applied to the exact number, too.

@@ -1,4 +1,4 @@
-"""Random programs beside exact real numbers: the text, the arguments, and what exact arithmetic gives.
+"""Random programs and their exact results: the text, the arguments, and what exact arithmetic gives.
 
 The programs have 1 to 50 ops on scalars, small tensors and tensors of 64 elements, in all formats that an f64 holds, in
 all rounding modes. Arguments are close to 0, to 1 and to each other, so that differences cancel, divisors are 0 or

@@ -1,4 +1,4 @@
-"""The terms of a function, with numbers in place of their variables, beside what the executor gives."""
+"""Compare the terms of a function, with numbers in place of their variables, with what the executor gives."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""The source tree as its tests see it: which file each module is, and what pyproject.toml says."""
+"""The source tree, for the tests that check it: the file of each module, and what pyproject.toml says."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Count the ways of the data: ``python tests/ways.py [WAY …]``.
+"""Count how many functions and files the data pass through in a call: ``python tests/ways.py [WAY …]``.
 
 For a call or a command, the table has the number of calls of functions of halfulp, the functions and files that they are in, and the
 changes of file: how often a call enters a function of another file than the one that runs. Calls are counted warm, which means that

@@ -191,7 +191,7 @@ def reduced(rule: Accumulator, op: TileOp) -> Accumulator:
 
 @lru_cache(maxsize=1024)
 def _same_tree(tree: str, terms: tuple[int, ...]) -> str:
-    """Return the first tree with the same additions of these numbers of terms."""
+    """Return the first tree that adds in the same way as ``tree``, for each of these numbers of terms."""
     shapes = {each: [shape_of(each, count) for count in terms] for each in ("sequential", "neighbours", "halves")}
     return next(each for each, shape in shapes.items() if shape == shapes[tree])
 
@@ -202,7 +202,7 @@ def _no_product_is_small(op: TileOp) -> bool:
 
 
 def _same_steps(steps: str, op: TileOp) -> str:
-    """Return the first type of steps in which the same numbers are subnormal."""
+    """Return the first type of steps with the same smallest normal number, so that the same numbers are subnormal."""
     if steps == OWN:
         return steps
     lowest = FORMATS[steps].emin

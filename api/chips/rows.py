@@ -1,4 +1,4 @@
-"""Dot products that a unit computed, one a row, and what the models give for them."""
+"""Dot products that a unit computed, one in each row, and the results of the models for them."""
 
 from __future__ import annotations
 

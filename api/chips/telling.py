@@ -361,7 +361,7 @@ def _exponents(low: int, high: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _addends(fmt: FloatFormat, few: bool) -> tuple[int, ...]:
-    """Return codes of C that are not zero."""
+    """Return codes of C that are not zero: of numbers from the whole range, or, if ``few``, of three exponents only."""
     return _numbers(fmt, (0, -12, 12) if few else (*_exponents(_least(fmt), fmt.emax), fmt.emin - 1, fmt.emin))
 
 

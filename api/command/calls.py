@@ -60,7 +60,7 @@ SOURCE_FILE = "MLIR text or bytecode, or - for the standard input"
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileOption:
-    """The profile."""
+    """The option ``--profile``."""
 
     profile: str = profile_option()
 
@@ -283,8 +283,8 @@ def deliver(
 ) -> int:
     """Print or write the results, report their poison, compare them, and return the exit code.
 
-    ``spell``: spells a value; None for the whole value. ``given``: the arguments. The contents of memrefs among them
-    are printed after the results.
+    ``spell``: a function that returns the text of a value; None for its full text. ``given``: the arguments. The
+    contents of memrefs among them are printed after the results.
     """
     code = SUCCESS
     memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]

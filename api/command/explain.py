@@ -306,7 +306,7 @@ def _rank(given: ExplainDotArguments) -> int:
 
 
 def _rows(given: ExplainDotArguments, notes: list[str]) -> Rows:
-    """Return the rows that options have: one as numbers, or several in files."""
+    """Return the rows that the options give: one row as numbers, or several rows in files."""
     if given.kind is None or given.a is None or given.b is None or given.d is None:
         raise InputError("halfulp explain dot --which takes a KIND, --a, --b and --d; or --rows=FILE.npz")
     from halfulp.chips.rows import rows_of

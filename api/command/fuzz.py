@@ -405,7 +405,7 @@ IREE.
 
 @dataclass(frozen=True, kw_only=True)
 class ValidateArguments(comparing.KnownOption, comparing.ContractOption, comparing.PassOptions):
-    """The options of ``halfulp fuzz``."""
+    """The options of ``halfulp fuzz --pass``."""
 
     passes: tuple[str, ...] = repeated(
         "PASS",

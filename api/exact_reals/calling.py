@@ -58,7 +58,7 @@ class Called:
             return expressions.Program.of(self.function([expressions.constant(number) for number in arguments]), 0)
 
     def require_repeatable(self, arguments: Sequence[Number]) -> None:
-        """Raise InputError for a function that does something else the second time."""
+        """Raise InputError if the function computes something else when it is called again."""
         if self.program is None and self.program_for(arguments) != self.program_for(arguments):
             raise _not_repeatable()
 
@@ -303,7 +303,10 @@ def _flat(poison: PoisonIds | None) -> PoisonIds | None:
 
 
 def result_format(to: TypeName | None, operands: Sequence[Operand], name: str) -> formats.FloatFormat:
-    """Return the format to round to: by default that of the operands. Raises TypeMismatch for none or several."""
+    """Return the format to round to: by default that of the operands.
+
+    Raises TypeMismatch if they have no format or several formats, and if ``to`` is not a float type.
+    """
     if to is not None:
         wanted = as_type(to)
         if not isinstance(wanted, ty.FloatType):

@@ -173,7 +173,9 @@ class Application:
         properties: Mapping[str, Any],
         codes: list[int],
     ) -> None:
-        """Raise VerifyError for types and properties that do not fit. ``result``: None if it follows."""
+        """Raise VerifyError for types and properties that do not fit. ``result``: the type of the result; None if it
+        follows from the operands.
+        """
         self.name = name
         self._types = tuple(operands)
         self._properties = tuple(sorted(properties.items()))

@@ -224,7 +224,7 @@ def row_and_column(element: Any) -> tuple[int, int]:
 def operand_codes(
     given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
 ) -> list[int]:
-    """Return the codes of a row (axis 0) or a column (axis 1); ``then``: return the code of one element of it.
+    """Return the codes of a row (axis 0) or a column (axis 1); with ``then``, only the code of that element of it.
 
     ``pick``: a whole tile is given. Raises InputError, TypeMismatch.
     """

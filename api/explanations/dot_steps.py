@@ -75,7 +75,8 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class AlignedSum:
-    """Terms aligned to the largest exponent among them (that of ``leading``), cut off below 2**``unit`` and added.
+    """Terms aligned to the largest exponent among them, cut off below 2**``unit`` and added. ``leading``: the name of
+    the term with this exponent.
 
     ``zeros``: the number of terms that are zero, and not shown.
     ``cuts``: the roundings of the terms.

@@ -565,7 +565,9 @@ def _with_integer() -> ops.Signature:
 
 
 def _explainer(name: str) -> ops.Explainer:
-    """Return the explainer of a row of the specification: how its result is known, and how that is rounded."""
+    """Return the explainer of an elementary function, from its row in the specification: it says how the result is
+    known.
+    """
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         from halfulp.fp_formats.reals import accounts

@@ -61,7 +61,7 @@ class Way(NamedTuple):
 
     @property
     def word(self) -> Rounding:
-        """The mode that replaces this one if no number is rounded."""
+        """The mode for the rule of a result that is not rounded: to nearest even in place of stochastic rounding."""
         return Rounding.TO_NEAREST_EVEN if self.away is not None else self.mode
 
     def random(self, part: Fraction | None) -> tuple[int, int] | None:
@@ -445,8 +445,10 @@ def results_of(name: str, fmt: FloatFormat) -> list[list[tuple[int | None, int]]
 
 
 def _between(down: int, up: int) -> Fraction | None:
-    """Return a number for an exact result that f64 rounds to this one: no value or midpoint of a small format lies
-    between the number and the exact result. None for NaN, infinities and zeros.
+    """Return a number that stands for an exact result, given the codes of f64 to which the result rounds down and up.
+
+    No value or midpoint of a small format lies between the number and the exact result. None for NaN, infinities and
+    zeros.
     """
     low, high = scalar.value(_F64, down), scalar.value(_F64, up)
     if low is None or high is None:

@@ -138,7 +138,9 @@ class RecipeOptions(ComputationOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeKeywords(Keywords, RecipeOptions):
-    """The same options as arguments of a Python function, with types of Python: element types, arrays, a `Profile`."""
+    """The options of `RecipeOptions` as arguments of a Python function, with types of Python: element types, arrays, a
+    `Profile`.
+    """
 
     profile: Any = None
 
@@ -289,8 +291,10 @@ def _of_op(op: str, options: ComputationOptions, properties: dict[str, Any]) -> 
 
 
 def case_of_types(op: str, type: Any, source: Any, properties: Mapping[str, Any], in_python: bool = False) -> OpCase:
-    """Return the case of an op on element types. ``type``: one for all operands, or one for each; with ``source``,
-    which is then that of the operands, the type of the result. ``in_python``: errors name arguments of Python.
+    """Return the case of an op on element types.
+
+    ``type``: the type of all operands, or a list with one type for each operand. For a cast, ``source`` is the type of
+    the operand, and ``type`` that of the result. ``in_python``: errors name arguments of Python, not options.
     """
     definition = default_registry().require(op)
     if type is None:

@@ -121,7 +121,7 @@ class Figures:
 
 
 class Chunk(NamedTuple):
-    """Some elements: exact numbers, results, and a mask of poison or None."""
+    """Some elements of an array: their exact numbers, their results, and a mask of the poison elements or None."""
 
     exact: around.Reals
     result: around.Reals
@@ -247,7 +247,7 @@ class Numbers:
 
     @cached_property
     def flat(self) -> Value | around.Reals:
-        """The same numbers along one axis."""
+        """The numbers of `source` as an array of one axis, in row-major order."""
         if not isinstance(self.source, Value):
             return self.source.reshape(-1)
         width = ty.element_width(self.source.element_type) or 1

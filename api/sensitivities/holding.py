@@ -128,8 +128,8 @@ class _Copy:
         return own and not self._held.isdisjoint(op.operands)
 
     def _written_out(self, copy: Module, readers: Sequence[Operation]) -> Module:
-        """Replace some ops by ones with bodies in the text, so that each op in a body can read a held number, and make
-        the change.
+        """Replace the ops ``readers`` by generics, whose bodies are in the text, so that each op in a body can read a
+        held number. Then make the change, and return the changed program.
         """
         for op in readers:
             twin, (inputs, inits) = self._twins[op], inputs_and_inits(op)

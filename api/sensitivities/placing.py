@@ -322,7 +322,7 @@ def _axis_before(op: Operation, index: int, after: int) -> int | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Placing:
-    """A value in a format."""
+    """A value of a program, and the format to which a run converts it."""
 
     place: Place
     target: Target

@@ -132,7 +132,7 @@ class RunErrors:
 
     @cached_property
     def results(self) -> tuple[error_text.ResultError, ...]:
-        """The errors of the results; see the class."""
+        """The errors of the results, as the class describes them."""
         return tuple([self.error_of(name) for name in self._ends])
 
     @property

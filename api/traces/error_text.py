@@ -93,7 +93,7 @@ class SiteNames:
 
     @property
     def all(self) -> Iterable[Site]:
-        """The ops that were named, in this order."""
+        """The sites of the ops for which `site` was called, in the order of the first calls."""
         return self._sites.values()
 
     def shown(self, op: Operation) -> Operation | None:

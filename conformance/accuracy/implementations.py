@@ -374,10 +374,11 @@ class ByOracle:
 
 
 class Implementation(Protocol):
-    """``name``: its name in reports. ``version``: the version that it reports.
+    """An implementation of functions, whose errors are measured. ``name``: its name in reports. ``version``: the
+    version that it reports.
 
-    The constructor raises `halfulp.conformance.oracles.oracle.Unavailable` if it is missing; the error says what to
-    install.
+    The constructor raises `halfulp.conformance.oracles.oracle.Unavailable` if the implementation is missing; the error
+    says what to install.
     """
 
     name: str

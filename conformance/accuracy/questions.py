@@ -303,7 +303,9 @@ def _with_negatives(fmt: FloatFormat, codes: set[int]) -> set[int]:
 
 
 def _random(fmt: FloatFormat, count: int, rng: random.Random) -> list[int]:
-    """Return random codes: half of them with exponents between -10 and 7, where most functions curve."""
+    """Return random codes: half of them have exponents between -10 and 7, where most functions are far from constant
+    and linear.
+    """
     near = []
     for _ in range(count // 2):
         number = Fraction(rng.getrandbits(fmt.precision) | 1 << fmt.precision, 1 << fmt.precision)

@@ -187,7 +187,7 @@ def _possible(case: OpCase) -> set[tuple[str, ...]]:
 
 
 def _present(type_: ty.Type) -> list[str]:
-    """Return the classes that occur in a type."""
+    """Return the classes of operands that occur in a type."""
     if isinstance(type_, ty.FloatType):
         fmt = type_.format
         absent = {
@@ -530,5 +530,5 @@ def float_types(max_bits: int = 128) -> list[str]:
 
 
 def take(inputs: Sequence[Codes], index: npt.NDArray[np.intp] | slice) -> tuple[Codes, ...]:
-    """Return the same elements of every operand."""
+    """Return the elements of every operand at these indices."""
     return tuple(codes[index] for codes in inputs)

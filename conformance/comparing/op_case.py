@@ -213,7 +213,9 @@ def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, op
 
 
 def _run(case: OpCase, inputs: Sequence[Codes], profile: Profile) -> Reference:
-    """Compute the same with the executor, for an op without a kernel. Such an op has no undefined behaviour."""
+    """Compute the results of a case with the executor, for an op without a kernel. Such an op has no undefined
+    behaviour.
+    """
     module = case.module(case.shape(inputs))
     settings = Settings(profile.of_one_op, track_open=True)
     results = program_for(module, settings).run(module.body[0], case.values(inputs))

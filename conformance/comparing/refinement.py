@@ -71,7 +71,7 @@ Verdicts = npt.NDArray[np.uint8]
 
 
 class Verdict(IntEnum):
-    """The verdict on one element of an answer."""
+    """How one element of an answer compares with the result of the interpreter."""
 
     EQUAL = 0
     OPEN = 1  # allowed: the language leaves these bits unspecified, or the element has no value
@@ -191,7 +191,7 @@ class Mismatch:
 
 
 def ulps_away(type_: ty.Type, mismatch: Mismatch) -> int | None:
-    """Return the distance of a mismatch in ulps, which only floats have."""
+    """Return the distance of a mismatch in ulps; None if the type is not a float type."""
     return mismatch.ulps if isinstance(type_, ty.FloatType) else None
 
 
@@ -418,7 +418,7 @@ def record_of(truth: Truth | None) -> dict[str, object] | None:
 
 
 def ulps_text(size: float, digits: int = 3) -> str:
-    """Return the text of a distance."""
+    """Return the text of a distance in ulp."""
     return f"{size:.{digits}g} ulp" if isfinite(size) else "no finite number"
 
 

@@ -99,8 +99,8 @@ def _version(library: ctypes.CDLL) -> str:
 
 
 def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
-    """Return a binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits; RNE, no
-    flags.
+    """Return a binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits. It rounds
+    to nearest even, and gives no flags.
     """
     try:
         library = ctypes.CDLL(WRAPPERS)

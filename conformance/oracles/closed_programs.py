@@ -210,7 +210,9 @@ def _private(function: Operation) -> Operation:
 
 
 def _needed(module: Module, function: Operation) -> list[Operation]:
-    """Return the function and everything it names, directly or not. Other parts of the module must not disturb it."""
+    """Return the function and everything it names, directly or not. Other parts of the module are left out, because a
+    tool may reject them.
+    """
     symbols = symbols_of(module.operation)
     needed, stack = {function.symbol_name}, [function]
     while stack:

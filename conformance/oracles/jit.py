@@ -80,7 +80,7 @@ class MlirTools:
         return self._runner.run(options, self.opt.run(passes, text, SECONDS), SECONDS)
 
     def numbers(self, passes: Sequence[str], text: str) -> list[int]:
-        """Run a program in the same way, and return the numbers that it printed."""
+        """Run a program as `run` does, and return the integers that it printed. Raises OracleError for other text."""
         printed = self.run(passes, text)
         try:
             return list(map(int, printed.split()))

@@ -444,7 +444,7 @@ def _size(type_: ty.Type) -> int:
 
 
 def _limbs(type_: ty.VectorType) -> tuple[int, ...]:
-    """Return the trailing axis of codes."""
+    """Return the shape of the trailing axis that the codes of wide elements have; () for other elements."""
     return code_shape((), width_of(type_.element))
 
 

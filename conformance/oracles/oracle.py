@@ -95,10 +95,10 @@ Reply = tuple[Answer, ...] | Unanswered | OracleError
 
 @runtime_checkable
 class Oracle(Protocol):
-    """``name``: as on the command line. ``profile``: the name of the profile that predicts its results.
+    """An oracle: a tool with whose results halfulp is compared.
 
-    The constructor raises `Unavailable` if the tool is missing or has the wrong version; ``version`` is the version
-    that it reports.
+    ``name``: as on the command line. ``profile``: the name of the profile that predicts its results. ``version``: the
+    version that the tool reports. The constructor raises `Unavailable` if the tool is missing or has the wrong version.
     """
 
     name: str

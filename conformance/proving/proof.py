@@ -123,9 +123,9 @@ def prove(
 ) -> Proof:
     """Decide within some seconds whether the second version has only results that the first allows, for every input.
 
-    ``run``: confirms a difference. ``ranges``: only these inputs count. Raises
-    SolverDisagrees if a run does not confirm what the solver found, InputError if z3 is not installed, Unsupported if
-    the types of the versions differ too much.
+    ``run``: runs both versions, to confirm a difference. ``ranges``: only these inputs count. Raises SolverDisagrees
+    if a run does not confirm what the solver found, InputError if z3 is not installed, Unsupported if the types of the
+    versions differ too much.
     """
     deadline = Deadline(seconds)
     try:

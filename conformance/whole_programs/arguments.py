@@ -166,7 +166,7 @@ _ASSUMPTION = re.compile(r"\s*%?([\w$.-]+)\s+in\s+\[\s*([^,\s]+)\s*,\s*([^\]\s]+
 
 
 def parse_assumption(text: str) -> Assumption:
-    """Read an assumption. Raises InputError."""
+    """Return an assumption, written as ``%x in [0, 10]``. Raises InputError."""
     match = _ASSUMPTION.fullmatch(text)
     try:
         if match is not None:
@@ -555,7 +555,7 @@ class Arguments:
 
 
 def joined(one: Arguments, other: Arguments) -> Arguments:
-    """Return the inputs of both, for the same function."""
+    """Return the inputs of two sets for the same function, those of the first set first."""
     return Arguments(one.parts + other.parts, notes=tuple(dict.fromkeys(one.notes + other.notes)))
 
 

@@ -183,7 +183,7 @@ def counterexample_lines(function: Operation, found: Counterexample, source: str
 
 
 def _cut(text: str) -> str:
-    """Return the text of a text in quotes, cut if it is long."""
+    """Return a text in quotes, cut if it is long."""
     return repr(text) if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]!r} ..."
 
 

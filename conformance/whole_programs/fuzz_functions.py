@@ -304,8 +304,8 @@ class PassJudge:
         return set(self._known.explained(small.program.module, NAME, part)[0] or ())
 
     def _is_new(self, small: pass_differences.PassFault | None, failure: PassFailure | None = None) -> bool:
-        """Tell whether this is the first finding of its kind; if it is not, count it. ``failure``: that of the whole
-        program.
+        """Tell whether this is the first finding of its kind; if it is not, count it. ``failure``: the failure of the
+        program before it was reduced.
         """
         kind = None if small is None else pass_differences.kind_of(small)
         if kind in self._kinds:

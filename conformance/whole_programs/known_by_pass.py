@@ -314,9 +314,11 @@ class KnownByPass:
         return study.findings if differing and study.failure is None and study.explains(differing) else ()
 
     def _by_replacement(self, work: _Work, function: str, part: Part) -> Sequence[Finding]:
-        """Return the ops that differ among those of the rows. Return none if the program, with only these ops as they
-        are after the passes, has other bits in a differing element than the program after the passes. So nothing else
-        makes elements differ: in regions, in memory, in printed values.
+        """Return the ops that differ among those of the rows, or none if they do not explain all differences.
+
+        To decide this, a copy of the program runs in which only these ops are as after the passes. If the copy has the
+        same bits in every differing element as the program after the passes, nothing else makes elements differ: in
+        regions, in memory, in printed values.
         """
         replaced, (after,) = work.replaced, work.after.after([work.module])
         if replaced is None or not isinstance(after, Module):
@@ -357,7 +359,7 @@ class KnownByPass:
 
 @dataclass
 class _Search:
-    """What the search for one function has taken so far."""
+    """The counts and the time of all searches for one function so far."""
 
     studies: int = 0
     failed: int = 0

@@ -46,7 +46,7 @@ from halfulp.semantics.profile import SPEC, Profile
 
 
 def simpler_codes(type_: ty.Type, code: int) -> list[int]:
-    """Return simpler codes to try for one, the simplest first."""
+    """Return the simpler codes that may replace a code, the simplest first."""
     width = width_of(type_)
     mask = (1 << width) - 1
     if isinstance(type_, ty.FloatType):
@@ -131,7 +131,7 @@ class Draft:
 
 
 def _tidy_blocks(blocks: list[Block], draft: Draft) -> None:
-    """Remove blocks that nothing reaches, and append a block to the only one that goes to it."""
+    """Remove blocks that nothing reaches, and append a block to the only block that branches to it."""
     while len(blocks) > 1:
         reached, waiting = {blocks[0]}, [blocks[0]]
         while waiting:
@@ -360,7 +360,7 @@ def _before(op: Operation, made: Operation | None) -> SSAValue | None:
 
 
 def shared_constants(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program with one constant in place of equal ones of a block."""
+    """Yield the program with one constant in place of equal constants of a block."""
     draft = Draft(program)
     known: dict[tuple[object, ...], SSAValue] = {}
     before = len(draft.ops)

@@ -122,7 +122,7 @@ SHOWN = 3
 
 
 class Basis(Enum):
-    """The basis of a verdict."""
+    """The basis of the verdict on a function: a difference, every input, a solver, or samples."""
 
     DIFFERENT = "differs"
     KNOWN = "known differences"

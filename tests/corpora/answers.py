@@ -1,4 +1,4 @@
-"""A folder that keeps what slow programs answer."""
+"""A folder that keeps the answers of slow programs, so that each question is asked once."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Compare what the RUN lines of LLVM's tests do to each function, before and after.
+"""Compare each function of LLVM's tests before and after the commands of the RUN lines.
 
     PYTHONPATH=tests python -m corpora.pass_tests LLVM --cache DIR -o FILE [--dialects Arith,SCF] [--record]
 

@@ -1,4 +1,4 @@
-"""Record what mlir-opt 22 makes of every module of the corpus.
+"""Record what mlir-opt 22 prints for every module of the corpus, or why it rejects the module.
 
     PYTHONPATH=tests python -m corpora.recorder [--all]
 

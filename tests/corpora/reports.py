@@ -4,7 +4,7 @@
 
 Each program in ``reports/`` is the one of a report in the tracker of llvm/llvm-project, written anew and made small. It
 begins with two lines: what the report says, and the passes that it names. The program runs before and after the passes,
-here and by mlir-runner. ``--record`` writes the table that the documentation shows.
+by halfulp and by mlir-runner. ``--record`` writes the table that the documentation shows.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The coverage of the corpus: each production of the language's grammar, and each optional part of each op.
 
-`PRODUCTIONS` lists the grammar of the documents of the builtin and quant dialects and of the syntax around them, in our
-words; each row has a test on a parsed module. The parts of an op come from its declaration. A count of zero is a gap in
+`PRODUCTIONS` lists, in words of this project, the grammar of the builtin and quant dialects and of the syntax around them, as
+MLIR's documents give it; each row has a test on a parsed module. The parts of an op come from its declaration. A count of zero is a gap in
 the corpus.
 """
 

@@ -30,7 +30,9 @@ from halfulp.interp.values.value import Value
 MOST_ULP = 16
 """The largest distance in ulp of a formula from the correctly rounded function that it replaces."""
 MOST_RELATIVE = Fraction(1, 32)
-"""The same limit as a part of the result: in a type of few bits, 16 ulp can be as large as the result itself."""
+"""The largest distance of such a formula, divided by the result: in a type of few bits, 16 ulp can be as large as the
+result itself.
+"""
 MOST_WORK = 400_000
 """The most ops of histories that are compared."""
 MOST_ORDERS = 8
@@ -82,7 +84,7 @@ Recorded = Callable[[], tuple[Lineage, Sequence[Value]]]
 EXPLAINED = 400
 """The most elements that are explained, of all that differ."""
 NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
-"""What to say of an element that a flag leaves open, and nothing explains."""
+"""The text for an element that a flag leaves open, but that nothing explains."""
 
 
 def permission(
@@ -288,11 +290,11 @@ class Explainer:
     # --- sums and products ---
 
     def _in_order(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a sum or a product by its terms; only ops that may be exchanged are taken apart."""
+        """Explain a sum or a product by its terms. Only ops that something allows to exchange are split into terms."""
         return self._chain(before, after, lambda node: bool(_permission(node)))
 
     def _fused_once(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a fused multiply-add by the sum of a product in its place, which is the last op."""
+        """Explain a fused multiply-add, the last op, that replaces the sum of a product and a number."""
         one, two = self._before.made(before), self._after.made(after)
         if not isinstance(one, Node) or not isinstance(two, Node) or histories.role_of(two) != histories.FUSED:
             return None

@@ -132,10 +132,11 @@ class History:
         return role_of(made) if isinstance(made, Node) and not made.poison else ""
 
     def fingerprint(self, number: Number) -> int:
-        """Return the value, modulo a prime, of the real function that computed a number, where each leaf, and each
-        function that is not a sum or product of its operands, stands for a random number. So two numbers with the same
-        fingerprint are the same real function of the same numbers, except with a chance of about 2^-120. A constant
-        stands for its value. Conversions between float types change nothing.
+        """Return the value, modulo a prime, of the real function that computed a number.
+
+        A constant has its own value. A random number replaces each other leaf, and each function that is not a sum or
+        product of its operands. Conversions between float types change nothing. So two numbers with the same
+        fingerprint are the same real function of the same numbers, except with a chance of about 2^-120.
         """
         return self._printed(number)[0]
 

@@ -103,7 +103,8 @@ def read_dumps(text: str) -> Dumps:
 
 
 def read_folder(folder: Path) -> Dumps:
-    """Read the files that --mlir-print-ir-tree-dir made. Their names begin with a number for each nesting of passes.
+    """Read the files that --mlir-print-ir-tree-dir made. Their names begin with numbers, one for each pass around the
+    pass.
 
     Raises InputError if there are none.
     """
@@ -137,7 +138,7 @@ def read_text(path: Path) -> str:
 # --- stages -----------------------------------------------------------------------------------------------------------
 
 MODULE = re.compile(r'^(?:builtin\.)?module\b|^"builtin\.module"', re.MULTILINE)
-"""Finds the beginning of a whole module."""
+"""A pattern that finds the beginning of a whole module."""
 
 ParseModule = Callable[[str, str], Module]
 """Parses the module of a text; the second argument is its name in messages. Raises HalfulpError."""
@@ -148,8 +149,8 @@ class Stage:
     """The program after a pass.
 
     ``name``: the pass, or the file. ``argument``: the name of the pass on the command line, "" if it has none.
-    ``text``: the whole program, or what could not be read. ``module``: the same, or the error of reading it. ``op``:
-    the kind of op that the pass ran on, "" if it is not known.
+    ``text``: the whole program, or what could not be read. ``module``: the parsed program, or the error of reading it.
+    ``op``: the kind of op that the pass ran on, "" if it is not known.
     """
 
     name: str
@@ -352,8 +353,8 @@ class StageRunner:
     def run(self, module: Module, before: StageRun | None = None) -> StageRun:
         """Run a version on all inputs. Raises HalfulpError if it cannot run, or its signature is too different.
 
-        ``before``: the version before it. If that version returns within 1% of the steps, a run that takes all of them
-        counts as endless, and later versions may take only 1%.
+        ``before``: the version before it. If that version returns within 1% of the steps that are allowed, a run that
+        uses up all these steps counts as endless, and later versions may take only 1%.
         """
         version, outcomes = self._version(module), list[Outcome]()
         for number, row in enumerate(self._rows):

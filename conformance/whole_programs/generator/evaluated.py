@@ -147,7 +147,7 @@ def _order(seed: int) -> tuple[Cell, ...]:
 
 
 class ReadyOp:
-    """A case with its scalar kernel and its unspecified results, to evaluate and to build."""
+    """A case that is ready to be evaluated and built: with its scalar kernel, and with its unspecified results."""
 
     __slots__ = ("case", "cell", "evaluate", "has_open", "like", "mask_zero", "result_types")
 
@@ -509,7 +509,7 @@ class _Building:
         scope.update(zip(step.results, op.results, strict=True))
 
     def _call(self, main: Block, scope: dict[int, SSAValue]) -> Operation:
-        """Move the steps inside into a function, and return its call."""
+        """Move the steps in the range ``outlined`` into a function, and return its call."""
         produced = [number for step in self.inside for number in step.results]
         needed = dict.fromkeys(number for step in self.inside for number in step.operands if number not in produced)
         block = Block()

@@ -50,7 +50,7 @@ EXHAUSTIVE_BITS = 16
 """Most bits of all arguments of a program that is meant to run on every input."""
 
 FEW_BITS = 6
-"""The same for programs with memory, which run on one input after the other."""
+"""Like `EXHAUSTIVE_BITS`, but for programs with memory, which run on one input after the other."""
 
 
 @dataclass(frozen=True)
@@ -457,7 +457,9 @@ class Grower:
 
 
 def integer_code(width: int, rng: random.Random) -> int:
-    """Return an integer at which ranges end: near a power of two, small, an end of the type, or any."""
+    """Return an integer, often one at which ranges end: a number near a power of two, a small one, or an end of the
+    type.
+    """
     if not width:
         return 0
     mask = (1 << width) - 1

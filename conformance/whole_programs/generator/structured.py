@@ -518,7 +518,7 @@ def _part(rng: random.Random, shape: Shape) -> tuple[list[int], list[int], list[
 
 
 def _written(program: Program, numbers: Sequence[int]) -> str:
-    """Write a list of numbers; some of them as values."""
+    """Return the text of a list of numbers. Some programs have values of type index in place of some numbers."""
     dynamic = program.rng.random() < 0.3
     return f"[{', '.join(program.index(n) if dynamic and program.rng.random() < 0.5 else str(n) for n in numbers)}]"
 

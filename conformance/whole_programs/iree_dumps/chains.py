@@ -2,8 +2,8 @@
 
 The first part converts programs of IREE to MLIR's own dialects: functions, globals and buffer views are replaced. IREE
 prints functions as ``util.func``. Functions that were imported from ONNX take and return ``!hal.buffer_view`` and
-``!hal.fence``; a second function of the same name, a stub, waits for the first one. These ops only pass tensors on.
-Dispatches are called with memory, and hoisted values are computed in place.
+``!hal.fence``; a second function of the same name, a stub, waits for the first one. These types and functions only pass
+tensors on, so they are removed. Dispatches are called with memory, and hoisted values are computed in place.
 
 The second part reads the dumps: iree-opt converts the texts, all in one process, to MLIR's generic form.
 """
@@ -202,7 +202,7 @@ class _Rewriting:
         return self._with_memory(op, body)
 
     def run(self, op: Operation) -> list[Operation]:
-        """Put the ops of a region in place of flow.dispatch.workgroups, with memory for each tensor."""
+        """Replace a flow.dispatch.workgroups by the ops of its region, and put its tensors into memory."""
         blocks = op.regions[0].blocks
         if len(blocks) != 1:
             return [op]

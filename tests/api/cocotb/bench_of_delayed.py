@@ -1,4 +1,4 @@
-"""What a simulator runs of `test_scoreboard.py`: the scoreboard at the signals of delayed.sv."""
+"""The part of `test_scoreboard.py` that runs in a simulator: a scoreboard checks the signals of delayed.sv."""
 
 import random
 from collections.abc import Callable, Coroutine
