@@ -458,7 +458,7 @@ _BLANK = re.compile(r"[ \t]*(?:(?://|#).*)?")
 
 
 class RecordedResults:
-    """A file of results. It is measured for the arguments in the file."""
+    """A file of results of an implementation, which is measured for the arguments in the file."""
 
     version = "unknown"
 

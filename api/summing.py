@@ -26,7 +26,7 @@ TypeName = str | FloatFormat | ty.Type
 
 
 OF_ANY_LENGTH = ("exact", "ieee")
-"""Models that compute a product of any length without a kind of operation, as an `Accumulator` does."""
+"""Models that compute a dot product of any length, as an `Accumulator` does. All others need a kind of operation."""
 
 
 @names_arguments

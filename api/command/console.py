@@ -49,7 +49,7 @@ def need_one(names: str, given: int) -> int:
 
 
 def worst(codes: Iterable[int]) -> int:
-    """Return the exit code of several runs together."""
+    """Return the exit code for several runs: the largest of their codes."""
     return max(codes, default=SUCCESS)
 
 

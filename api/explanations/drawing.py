@@ -92,7 +92,7 @@ def _result_text(explanation: RoundingExplanation) -> str:
 
 
 def _draw_bits(ax: Axes, style: Style, explanation: RoundingExplanation) -> None:
-    """Draw the code of the result as boxes, one for each bit, or for each field where there are too many bits."""
+    """Draw the code of the result as boxes, one for each bit, or one for each field if there are too many bits."""
     from matplotlib.patches import Rectangle
 
     fmt, code = explanation.format, explanation.result.code

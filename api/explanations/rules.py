@@ -151,8 +151,8 @@ def stochastic_rule(
 
 
 def rule_as_read(rule: str, exact: Fraction | None) -> str:
-    """Return the rule for a decimal that f64 cannot represent. ``exact``: the value of the f64 that it is rounded to,
-    None if it is infinite.
+    """Return the rule for a decimal that f64 cannot represent, and so is rounded to f64 first. ``exact``: the value of
+    this f64, None if it is infinite.
     """
     if exact is None:
         return AS_READ["infinite"] + rule

@@ -197,10 +197,10 @@ _HALF, _THREE_QUARTERS, _WHOLE = 2, 3, 4
 
 @dataclass(frozen=True)
 class MagnitudeRange:
-    """Magnitudes ``first`` to ``last``: the numbers between two neighbours of them are all rounded alike.
+    """Magnitudes ``first`` to ``last``: in the gap after each of them, numbers are rounded by the same rules.
 
-    ``cuts``: the places, in quarters of the way, where the result changes. Positions are counted by cuts: 0 before the
-    first cut, 1 at it, 2 after it, and so on.
+    ``cuts``: the places in a gap, in quarters of it, at which the result changes. Positions are counted by cuts: 0
+    before the first cut, 1 at it, 2 after it, and so on.
     """
 
     first: int
@@ -209,7 +209,7 @@ class MagnitudeRange:
 
     @property
     def positions(self) -> Iterator[Fraction]:
-        """Yield one point of the way for each position, in order."""
+        """Yield one point of the gap for each position, in order, as a part of the gap."""
         end = _WHOLE if self.cuts[-1] < _WHOLE else _WHOLE + 2
         following = (*self.cuts[1:], end)
         yield Fraction(self.cuts[0], 8)
@@ -482,8 +482,10 @@ def _rules(name: str, fmt: FloatFormat, code: int) -> list[str]:
 
 
 def function_tables() -> dict[str, Any]:
-    """Compute all tables: of each format the entries (two bytes each, by function and code), and its special rows: code
-    (null: poison), flags and the number of a rule for each mode, or once for all of them.
+    """Compute the tables of all functions.
+
+    Each format has an entry of two bytes for each function and code, and special rows. A special row has the code
+    (null: poison), the flags and the number of a rule for each mode, or once if they are the same for all modes.
     """
     rules: dict[str, int] = {}
     formats = {}

@@ -79,7 +79,7 @@ def converter() -> Tool:
 
 
 class Iree:
-    """Ops of the arith dialect on tensors of one dynamic dimension."""
+    """The oracle IREE: it computes ops of the arith dialect on tensors of one dynamic dimension."""
 
     name = "iree"
     profile = "iree-3.13"

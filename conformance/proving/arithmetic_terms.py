@@ -365,7 +365,7 @@ def _fastmath(instance: Instance, *parts: tuple[Float, Term]) -> Condition:
 
 
 def _spread(*operands: Scalar) -> Condition:
-    """Return the condition that an operand has an open sign or an open value, which makes the result unspecified."""
+    """Return the condition that the language leaves the sign or the value of an operand open, so the result is open."""
     return some(*(condition for operand in operands for condition in (operand.loose.sign, operand.loose.value)))
 
 

@@ -146,7 +146,7 @@ def choice(condition: Condition, yes: Term, no: Term) -> Term:
 
 
 def either(condition: Condition, yes: Condition, no: Condition) -> Condition:
-    """Return one of two conditions."""
+    """Return a condition that is equal to ``yes`` if ``condition`` is true, else to ``no``."""
     if yes is no:
         return yes
     return some(all_of(condition, yes), all_of(negation(condition), no))

@@ -121,7 +121,7 @@ def _halved(value: Value, type_: ty.Type, shape: tuple[int, ...]) -> Value:
 
 
 def _joined(value: Value, type_: ty.Type, shape: tuple[int, ...]) -> Value:
-    """Return the integers whose halves are along the last axis: poison if one half is."""
+    """Return the integers whose two halves are along the last axis. An integer is poison if one of its halves is."""
     width = width_of(value.element_type)
     halves = codes_to_ints(value.bits, width)
     codes = [low | high << width for low, high in zip(halves[::2], halves[1::2], strict=True)]
@@ -397,7 +397,7 @@ BATCH_STEPS = 5_000
 """Most steps of one run in lanes; the lanes that have not ended run alone."""
 
 PROBES = 4
-"""Most inputs of a function on memory that run alone first. Lanes may take 10 times the steps of one that ended."""
+"""The most inputs of a function on memory that run alone, until one ends. Lanes may then take 10 times its steps."""
 
 ENDLESS_RUNS = 2
 """When endless runs have taken this number times the most steps of one run, runs are short: at most 10 times the

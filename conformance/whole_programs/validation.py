@@ -413,7 +413,7 @@ PERMISSION_SECONDS = 10.0
 
 
 APART_INPUTS = 100
-"""The most inputs of one function that are explained in which only elements differ that flags leave open."""
+"""The most inputs of a function that are explained, of those that differ only in elements that flags leave open."""
 
 
 class _Permitted:

@@ -356,7 +356,7 @@ class Grower:
         regions: Sequence[Region] = (),
         successors: Sequence[tuple[Block, list[SSAValue]]] = (),
     ) -> Operation:
-        """Append an op, and show its results."""
+        """Append an op, and let later ops use its results."""
         op = Operation(
             name,
             definition_of(name),
