@@ -122,19 +122,21 @@ def _exponents(computation: Computation, sample: Sample) -> Iterator[Feature]:
     if unit is None or unit.case.kind not in ("add", "subtract", "multiply-add"):
         return
     shifts, opposite = np.full(len(sample.differs), -1, np.int64), np.zeros(len(sample.differs), np.bool_)
-    for k, row in enumerate(rows_of(unit, sample.inputs)):
+    for k in np.argsort(~sample.differs, kind="stable").tolist():
+        (row,) = rows_of(unit, tuple(codes[k : k + 1] for codes in sample.inputs))
         terms = None if row is None else terms_of(unit.case, row.operands)
         found = None if terms is None else aligned(unit, terms)
         if terms is not None and found is not None:
             shifts[k], opposite[k] = found.shift, terms[0].sign != terms[1].sign
+        elif sample.differs[k]:
+            return  # a row without two terms differs: the terms tell nothing of all
     own = shifts[sample.differs]
-    if len(own) and own.min() >= 0:
-        low, high = int(own.min()), int(own.max())
-        yield Feature(f"exponents that differ by {low}", shifts == low)
-        yield Feature(f"exponents that differ by {low} or more", shifts >= low)
-        yield Feature(f"exponents that differ by {high} or less", (shifts <= high) & (shifts >= 0))
-        yield Feature("terms of opposite signs", opposite)
-        yield Feature("terms of one sign", ~opposite & (shifts >= 0))
+    low, high = int(own.min()), int(own.max())
+    yield Feature(f"exponents that differ by {low}", shifts == low)
+    yield Feature(f"exponents that differ by {low} or more", shifts >= low)
+    yield Feature(f"exponents that differ by {high} or less", (shifts <= high) & (shifts >= 0))
+    yield Feature("terms of opposite signs", opposite)
+    yield Feature("terms of one sign", ~opposite & (shifts >= 0))
 
 
 def describe(computation: Computation, sample: Sample) -> list[str]:

@@ -368,15 +368,16 @@ class Examination:
     def _pairs(self, singles: Sequence[Explanation], best: Explanation) -> list[Explanation]:
         """Return pairs of causes that are likelier than the best cause by itself."""
         # What the best cause does not tell decides between the pairs that hold it.
-        trials = {most: self._trial(~best.gives, most) for most in (FIRST_TRIAL, TRIAL)}
         bound = best.score(self.sample)
+        weak = bound >= WEAK
+        first = FIRST_TRIAL // 4 if weak else FIRST_TRIAL
+        trials = {most: self._trial(~best.gives, most) for most in (first, TRIAL)}
         own = sorted(
             (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
         )
         known = [*(one.causes[0] for one in own), *(cause for cause, *_ in self._leading)]
-        weak = bound >= WEAK
         leading = list(dict.fromkeys(known))[: LEADING // 2 if weak else LEADING]
-        acting = dict(self._acting(trials[FIRST_TRIAL if weak else TRIAL]))
+        acting = dict(self._acting(trials[first if weak else TRIAL]))
         pairs = list(
             dict.fromkeys(
                 self._in_order(pair)
@@ -386,7 +387,7 @@ class Examination:
         )
         for most, trial in trials.items():
             scores = self._scores(pairs, trial)
-            kept = (FEW_WEAK if weak else FINALISTS) if most == TRIAL else SEMIFINALISTS
+            kept = (FEW_WEAK if weak else FINALISTS) if most == TRIAL else SEMIFINALISTS // (4 if weak else 1)
             pairs = sorted(scores, key=lambda causes: scores[causes])[:kept]
             if trial is not self.sample:
                 pairs = [causes for causes in pairs if most < TRIAL or scores[causes] < WEAK]

@@ -231,7 +231,7 @@ EVERY_FLAG = (1 << FLAG_BITS) - 1
 ROWS = 1 << 16
 """Number of rows that are computed and compared at once."""
 
-MOST_EXAMINED = 10_000
+MOST_EXAMINED = 1 << 12
 """Most differing rows, spread over the file, for which other semantics are tried. `SLOW_EXAMINED` is the number for
 programs on tensors, and the least one for tiles, of which all rows together have about `PRODUCTS_EXAMINED` products.
 """

@@ -72,20 +72,34 @@ class Sample:
 
 
 class Spread:
-    """A choice from a stream of things: every thing at first, then every ``step``-th one. Its user doubles ``step``."""
+    """A choice from a stream of things: every thing at first, then one of each ``step`` things, a power of two.
+
+    Its user doubles ``step``; what is chosen then was chosen before. The place of the chosen thing among the ``step``
+    things varies, because rows of vectors often repeat after a power of two.
+    """
 
     def __init__(self) -> None:
         self.seen, self.step = 0, 1
 
     def held(self, more: int = 0) -> int:
-        """Return the number of things that are chosen from those seen so far and from ``more`` things after them."""
+        """Return the most things that may be chosen from those seen so far and from ``more`` things after them."""
         return -(-(self.seen + more) // self.step)
 
     def take(self, count: int) -> Numbers:
         """Return which of the next ``count`` things are chosen, as positions among them."""
-        chosen = np.arange(-self.seen % self.step, count, self.step, dtype=np.int64)
+        blocks = np.arange(self.seen // self.step, -(-(self.seen + count) // self.step), dtype=np.int64)
+        places = _places(blocks, self.step) - self.seen
         self.seen += count
-        return chosen
+        return places[(places >= 0) & (places < count)]
+
+
+def _places(blocks: Numbers, step: int) -> Numbers:
+    """Return the chosen place in each block of ``step`` places: that of one of its halves, by a hash of its number."""
+    while step > 1:
+        mixed = (blocks.astype(np.uint64) + np.uint64(step)) * np.uint64(0x9E3779B97F4A7C15)
+        blocks = 2 * blocks + (mixed >> np.uint64(63)).astype(np.int64)
+        step //= 2
+    return blocks
 
 
 @dataclass
@@ -184,7 +198,7 @@ class Sampler:
         parts, strata = self._parts, self._strata
         self._parts, self._strata = [], []
         for part, (stratum, ordinal) in zip(parts, strata, strict=True):
-            stays = (stratum != key) | (ordinal % step == 0)
+            stays = (stratum != key) | (_places(ordinal // step, step) == ordinal)
             part.control, part.differs = part.control & stays, part.differs & stays
             wanted = (part.differs | part.control).reshape(-1, self.period).any(axis=1)
             rows = np.flatnonzero(np.repeat(wanted, self.period))
