@@ -21,6 +21,7 @@ _EXPORTS: Mapping[str, str] = {
     "print_module": "halfulp.interp.text.printer",
     "read_bytecode": "halfulp.loading",
     "write_bytecode": "halfulp.loading",
+    "write_portable": "halfulp.loading",
     "Module": "halfulp.interp.ir.operations",
     # Programs in other languages
     "compare": "halfulp.importing.comparison",

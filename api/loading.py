@@ -26,7 +26,8 @@ _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM
 
 
 def load(source: Source) -> Module:
-    """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
+    """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text, MLIR bytecode, a portable
+    artifact of StableHLO, or what `jax.export` serialized.
 
     A string with a newline, a brace, a parenthesis or a quote is MLIR text; any other string is a path. Raises
     InputError if a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, if the program is not
@@ -114,8 +115,22 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
 
 def opened(source: Any) -> tuple[bytes | memoryview, str]:
     """Return the bytes of a path, or of an object that contains bytes, and a name for them. Bytes that cannot change
-    are not copied.
+    are not copied. Of what `jax.export` serialized, return the artifact.
     """
+    data, name = _opened(source)
+    return unwrapped(data), name
+
+
+def unwrapped(data: bytes | memoryview) -> bytes | memoryview:
+    """Return the artifact in the data of a file of `jax.export`, and other data as they are."""
+    if is_bytecode(data):
+        return data
+    from halfulp.interp.bytecode.exported import artifact_in
+
+    return artifact_in(data) or data
+
+
+def _opened(source: Any) -> tuple[bytes | memoryview, str]:
     if isinstance(source, bytes):
         return source, "<bytes>"
     if isinstance(source, str | os.PathLike):
@@ -168,6 +183,17 @@ def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", pro
     from halfulp.interp.bytecode import writer
 
     return writer.write_bytecode(module, version, _schema(schema), producer)
+
+
+def write_portable(module: Module, version: str = "1.20.0", strip_debug_info: bool = False) -> bytes:
+    """Return a module of StableHLO as a portable artifact, the bytes that StableHLO itself writes. `load` reads it.
+
+    ``version``: the version of StableHLO that will read it, 0.9.0 to 1.20.0. ``strip_debug_info``: leave the locations
+    out. Raises InputError for another version, and Unsupported for what the version does not have.
+    """
+    from halfulp.interp.bytecode import portable
+
+    return portable.write_portable(module, version, strip_debug_info)
 
 
 def _schema(name: str) -> Schema:

@@ -423,6 +423,10 @@ print(module.lookup("f").name)
             "print_module": """
 print(hu.print_module(hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")))
 """,
+            "write_portable": """
+module = hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")
+print(hu.write_portable(module, "1.9.0")[5:21])
+""",
             "write_bytecode": """
 module = hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")
 print(hu.write_bytecode(module)[:4])

@@ -19,7 +19,7 @@ from halfulp.interp.ir.errors import BytecodeError, DocumentWarning, HalfulpErro
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module, parse_without, read_bytecode
 from halfulp.interp.text.skipping import InputPart, split_input
-from halfulp.loading import decode_text, is_bytecode, language_in, language_of, open_file
+from halfulp.loading import decode_text, is_bytecode, language_in, language_of, open_file, unwrapped
 from halfulp.semantics.profile import SPEC, profile
 
 # --- diagnostics ------------------------------------------------------------------------------------------------------
@@ -233,6 +233,7 @@ def read(path: str, sources: Sources) -> ProgramSource:
             raise InputError(f"the standard input is larger than {MAX_FILE_BYTES} bytes")
     else:
         name, data = path, open_file(path)
+    data = unwrapped(data)
     if is_bytecode(data):
         return ProgramSource(name, data, None)
     sources[name] = decode_text(data)

@@ -22,6 +22,7 @@ from halfulp.interp.ir.base import quoted
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
+from halfulp.loading import write_portable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,9 @@ class TranslateArguments(DiagnosticsOption):
     )
     emit_bytecode_producer: str | None = option(
         "NAME", "the name in the file (default: by the schema, as MLIR22-halfulp)"
+    )
+    emit_portable: str | None = option(
+        "VERSION", "write a module of StableHLO as a portable artifact of this version of StableHLO, such as 1.9.0"
     )
     schema: Literal["mlir22", "llvm24", "newer"] | None = choice(
         ("mlir22", "llvm24", "newer"),
@@ -67,19 +71,25 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
     for name, given in (("version", version), ("producer", arguments.emit_bytecode_producer)):
         if given is not None and not arguments.emit_bytecode:
             return fail(f"--emit-bytecode-{name} can be used only with --emit-bytecode")
-    if arguments.emit_bytecode and arguments.output is None and sys.stdout.isatty():
+    binary = arguments.emit_bytecode or arguments.emit_portable is not None
+    if arguments.emit_bytecode and arguments.emit_portable is not None:
+        return fail("--emit-bytecode and --emit-portable cannot be used together")
+    if binary and arguments.output is None and sys.stdout.isatty():
         return fail("bytecode is not written to a terminal: name a file with -o")
     program = read(arguments.file, sources)
     if program.text is None and arguments.verify_diagnostics:
         return fail("--verify-diagnostics needs text: bytecode has no comments")
     checker = DiagnosticsChecker(program.text or "", program.name) if arguments.verify_diagnostics else None
     parts = program.parts(arguments.split_input_file)
-    if arguments.emit_bytecode and len(parts) > 1:
+    if binary and len(parts) > 1:
         return fail(f"a bytecode file holds one module, but the file has {len(parts)} parts")
     printed, codes = [], []
     for part in parts:
         try:
             module = program.module(part, arguments.allow_unregistered_dialect)
+            if arguments.emit_portable is not None:
+                printed.append(write_portable(module, arguments.emit_portable))
+                continue
             if arguments.emit_bytecode:
                 printed.append(_bytecode(module, version, schema or Schema.MLIR22, arguments.emit_bytecode_producer))
                 continue
@@ -112,7 +122,7 @@ def _bytecode(module: Module, version: int | None, schema: Schema, producer: str
 def _write_translated(output: bytes, arguments: TranslateArguments) -> None:
     if arguments.output is not None:
         write_file(arguments.output, output)
-    elif arguments.emit_bytecode:
+    elif arguments.emit_bytecode or arguments.emit_portable is not None:
         sys.stdout.buffer.write(output)
     else:
         write(output.decode("utf-8", "surrogateescape"))

@@ -37,6 +37,7 @@ from halfulp.interp.bytecode.fields import (
     pair_of,
 )
 from halfulp.interp.bytecode.quant_codes import QUANT_TYPES
+from halfulp.interp.bytecode.vhlo_codes import TYPES as VHLO_TYPES
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
@@ -400,7 +401,7 @@ TYPES = (
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 ATTRIBUTE_CODES = {"builtin": codec_of(ATTRIBUTES)}
-TYPE_CODES = {"builtin": codec_of(TYPES), "quant": codec_of(QUANT_TYPES)}
+TYPE_CODES = {"builtin": codec_of(TYPES), "quant": codec_of(QUANT_TYPES), "vhlo": codec_of(VHLO_TYPES)}
 
 # Names of codes that halfulp does not support.
 UNSUPPORTED: Mapping[tuple[str, str, int], str] = {("type", "builtin", 33): "token"}

@@ -324,7 +324,8 @@ def _container(source: CodeSource, before: tuple[Any, ...]) -> Any:
     return type
 
 
-def _read_elements(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+def read_elements(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+    """Read the elements of the type before them, as MLIR 22 stores them in memory."""
     type = _container(source, before)
     start = source.cursor.pos
     data = read_blob(source, before)
@@ -338,7 +339,8 @@ def _read_elements(source: CodeSource, before: tuple[Any, ...]) -> at.DenseEleme
     return elements
 
 
-def _write_elements(sink: CodeSink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
+def write_elements(sink: CodeSink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
+    """Write elements as `read_elements` reads them."""
     if value.type.element == ty.I1 and (value.splat or value.codes.size == 1):
         sink.blob(b"\xff" if value.codes.any() else b"\0")
     else:
@@ -346,7 +348,7 @@ def _write_elements(sink: CodeSink, value: at.DenseElementsAttr, before: tuple[A
 
 
 # Elements of the type before it, as MLIR 22 stores them in memory: newer MLIR still packs i1 in files.
-ELEMENTS = Field(_read_elements, _write_elements)
+ELEMENTS = Field(read_elements, write_elements)
 
 
 def _read_strings(source: CodeSource, before: tuple[Any, ...]) -> tuple[str, ...]:

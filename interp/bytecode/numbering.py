@@ -30,6 +30,7 @@ from halfulp.interp.bytecode.fields import (
     list_of,
     optional,
 )
+from halfulp.interp.bytecode.vhlo_codes import FIELDS as VHLO_FIELDS
 from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
 from halfulp.interp.declare.operands import SEGMENTS, all_operands
 from halfulp.interp.ir import attributes as at
@@ -80,6 +81,7 @@ _FIELDS: Mapping[str, Field] = {
     "optional number": Field(_read_optional_number, _write_optional_number),
     "numbers": _list(VARINT),
     "text": Field(lambda source, _: StringAttr(source.string()), _write_text),
+    **VHLO_FIELDS,
 }
 """How bytecode holds a parameter, by the word in its declaration."""
 
@@ -658,7 +660,7 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
                 _define(block.arguments, uses)
                 running[-1] = iter(block.operations)
     return {
-        value: _order(places)
+        value: order_of(places)
         for value, places in uses.items()
         if len(places) > 1 and any(one > two for one, two in pairwise(places))
     }
@@ -684,7 +686,7 @@ def _define(values: Sequence[SSAValue], uses: dict[SSAValue, list[int]]) -> None
             uses[value].reverse()
 
 
-def _order(places: list[int]) -> tuple[int, ...]:
+def order_of(places: list[int]) -> tuple[int, ...]:
     """Return the order of the uses at ``places``, the oldest first."""
     return tuple(index for index, _ in sorted(enumerate(reversed(places)), key=lambda use: -use[1]))
 

@@ -528,10 +528,12 @@ def read_unverified(
 
     The parameters are those of `halfulp.interp.loading.read_bytecode`. Raises BytecodeError with an offset.
     """
-    registry = registry or default_registry()
     with PausedCollector():
         try:
             file = Container(data)
+            if registry is None and "vhlo" in file.strings:
+                return _read_portable(file, allow_unregistered, skip_unknown)
+            registry = registry or default_registry()
             known = schema or schema_of(file.producer)
             try:
                 return read_as(file, known or Schema.MLIR22, registry, allow_unregistered, skip_unknown)
@@ -542,6 +544,14 @@ def read_unverified(
         except BytecodeError as error:
             error.filename = filename
             raise
+
+
+def _read_portable(file: Container, allow_unregistered: bool, skip_unknown: bool) -> Module:
+    """Read a portable artifact of StableHLO."""
+    from halfulp.interp.bytecode import portable
+
+    module = read_as(file, Schema.MLIR22, portable.registry(), allow_unregistered, skip_unknown)
+    return portable.of_vhlo(module) if portable.is_portable(module) else module
 
 
 def read_as(

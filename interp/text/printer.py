@@ -393,6 +393,9 @@ def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
     return names
 
 
+_UNPACKED = "stablehlo.", "chlo."
+
+
 def print_module(module: Module, generic: bool = False, debug_info: bool = False, schema: Schema | None = None) -> str:
     """Return the text of a module, as mlir-opt 22 prints it.
 
@@ -415,7 +418,9 @@ def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | N
     newer = schema is not None and schema >= Schema.LLVM24
     if schema is not None and not newer:
         check_schema(module, schema)
-    unnamed = Names(packed=not newer)
+    # StableHLO comes with newer MLIR, which has a byte for each i1.
+    packed = not newer and not (schema is None and any(op.name.startswith(_UNPACKED) for op in module.walk()))
+    unnamed = Names(packed)
     printer = Printer(generic, debug_info, unnamed, newer)
     printer.looks_for_aliases = True
     printer.number(module.operation)
@@ -426,7 +431,7 @@ def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | N
     if printer.seen or unnamed.numbered:
         seen = printer.seen
         order = _alias_order(seen)
-        names = _alias_names(order, packed=not newer)
+        names = _alias_names(order, packed)
         numbered = printer
         printer = Printer(generic, debug_info, names, newer)
         printer.values, printer.labels, printer.locations = numbered.values, numbered.labels, numbered.locations

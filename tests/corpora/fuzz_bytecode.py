@@ -14,21 +14,32 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 
 from corpora.bytecode_files import recorded_files
-from corpora.fuzz_text import ReadingFailure, fuzzing_parser, judged, print_outcomes, read_all, repeat, truncate
+from corpora.fuzz_text import (
+    ReadingFailure,
+    fuzzing_parser,
+    judged,
+    print_outcomes,
+    read_all,
+    repeat,
+    stablehlo_texts,
+    truncate,
+)
 
 from halfulp.interp.bytecode.encoding import PADDING, ByteCursor, Section, varint, zigzag
+from halfulp.interp.bytecode.portable import write_portable
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.blobs import MAGIC
-from halfulp.interp.ir.errors import BytecodeError, HalfulpError
+from halfulp.interp.ir.errors import BytecodeError, HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.loading import read_bytecode
+from halfulp.interp.loading import parse_module, read_bytecode
 from halfulp.interp.text.printer import print_module
 
 MAX_MEMORY = 500_000_000
@@ -302,14 +313,26 @@ _SECTIONS: tuple[Callable[[random.Random, Parts], None], ...] = (
 
 
 @cache
-def _originals() -> tuple[bytes, ...]:
-    return tuple(file.data for file in recorded_files())
+def artifacts() -> tuple[bytes, ...]:
+    """Return portable artifacts of StableHLO, in each format of bytecode that they have had."""
+    found = []
+    for text in stablehlo_texts():
+        module = parse_module(text, "artifact")
+        for version in ("1.20.0", "1.16.0", "1.0.0", "0.14.0", "0.12.0", "0.11.0", "0.9.0"):
+            with suppress(Unsupported):
+                found.append(write_portable(module, version, strip_debug_info=len(found) % 2 == 0))
+    return tuple(found)
 
 
-def mutant(seed: int, number: int) -> bytes:
-    """Return input ``number`` of a seed."""
+@cache
+def _originals(stablehlo: bool = False) -> tuple[bytes, ...]:
+    return artifacts() if stablehlo else tuple(file.data for file in recorded_files())
+
+
+def mutant(seed: int, number: int, stablehlo: bool = False) -> bytes:
+    """Return input ``number`` of a seed. ``stablehlo``: it was a portable artifact before."""
     rng = random.Random((seed << 40) + number)
-    data = rng.choice(_originals())
+    data = rng.choice(_originals(stablehlo))
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 5))):
         parts = Parts.of(data) if rng.random() < 0.85 else None
         if parts is not None and parts.sections:
@@ -349,9 +372,10 @@ def _changed(module: Module) -> str | None:
     return f"written and read again:\n{one[:300]}\n{two[:300]}"
 
 
-def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:
+def run(count: int, seed: int, first: int = 0, stablehlo: bool = False) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read ``count`` inputs of a seed. Return those that fail, and the count of each outcome."""
-    return read_all(lambda number: mutant(seed, number), check, bytes.hex, range(first, first + count), MAX_MEMORY)
+    numbers = range(first, first + count)
+    return read_all(lambda number: mutant(seed, number, stablehlo), check, bytes.hex, numbers, MAX_MEMORY)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -360,9 +384,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", type=Path, help="write the first input to this file instead of reading any")
     options = parser.parse_args(arguments)
     if options.o is not None:
-        options.o.write_bytes(mutant(options.seed, options.first))
+        options.o.write_bytes(mutant(options.seed, options.first, options.stablehlo))
         return 0
-    return print_outcomes(*run(options.n, options.seed, options.first), options.seed, shown=False)
+    return print_outcomes(*run(options.n, options.seed, options.first, options.stablehlo), options.seed, shown=False)
 
 
 if __name__ == "__main__":

@@ -148,14 +148,30 @@ MUTATIONS: tuple[Callable[[random.Random, str], str], ...] = (
 
 
 @cache
-def _originals() -> tuple[list[str], list[str]]:
+def stablehlo_texts() -> tuple[str, ...]:
+    """Return a module with every op of StableHLO, its functions, and programs in StableHLO."""
+    data = Path(__file__).parents[1] / "data"
+    every = (data / "stablehlo" / "every_op.mlir").read_text(encoding="utf-8")
+    helper, *functions = re.split(r"(?m)^(?=  func\.func)", every.rstrip().removesuffix("}"))[1:]
+    programs = sorted((data / "programs").glob("*.stablehlo.mlir"))
+    return (
+        every,
+        *(helper + text if "@helper" in text else text for text in functions),
+        *(path.read_text(encoding="utf-8") for path in programs),
+    )
+
+
+@cache
+def _originals(stablehlo: bool) -> tuple[Sequence[str], Sequence[str]]:
+    if stablehlo:
+        return stablehlo_texts(), stablehlo_texts()
     return [e.text for e in entries() if not e.invalid], [e.text for e in entries() if e.invalid]
 
 
-def mutant(seed: int, number: int) -> str:
-    """Return input ``number`` of a seed."""
+def mutant(seed: int, number: int, stablehlo: bool = False) -> str:
+    """Return input ``number`` of a seed. ``stablehlo``: it was StableHLO before."""
     rng = random.Random((seed << 40) + number)
-    valid, invalid = _originals()
+    valid, invalid = _originals(stablehlo)
     text = rng.choice(valid if rng.random() < 0.8 else invalid)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):
         text = rng.choice(MUTATIONS)(rng, text)[:200_000]
@@ -242,9 +258,10 @@ def _unstable(module: Module) -> str | None:
     return None
 
 
-def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:
+def run(count: int, seed: int, first: int = 0, stablehlo: bool = False) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read ``count`` inputs of a seed. Return those that fail, and the count of each outcome."""
-    return read_all(lambda number: mutant(seed, number), check, str, range(first, first + count), MAX_MEMORY)
+    numbers = range(first, first + count)
+    return read_all(lambda number: mutant(seed, number, stablehlo), check, str, numbers, MAX_MEMORY)
 
 
 def read_all(
@@ -289,6 +306,7 @@ def fuzzing_parser(program: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("-n", type=int, default=10_000, help="the number of inputs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first input")
+    parser.add_argument("--stablehlo", action="store_true", help="damage programs in StableHLO")
     return parser
 
 
@@ -305,7 +323,7 @@ def print_outcomes(failures: Sequence[ReadingFailure], outcomes: Counter[str], s
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return 1 if an input failed."""
     options = fuzzing_parser("corpora.fuzz_text", "Damage and read text.").parse_args(arguments)
-    return print_outcomes(*run(options.n, options.seed, options.first), options.seed, shown=True)
+    return print_outcomes(*run(options.n, options.seed, options.first, options.stablehlo), options.seed, shown=True)
 
 
 if __name__ == "__main__":

@@ -28,10 +28,14 @@ FUZZERS = pytest.mark.parametrize(
         pytest.param("text", 200_000, 1, marks=pytest.mark.exhaustive),
         pytest.param("bytecode", 300_000, 1, marks=pytest.mark.exhaustive),
         pytest.param("bytecode", 600, 21, marks=pytest.mark.long),
+        pytest.param("text --stablehlo", 200_000, 1, marks=pytest.mark.exhaustive),
+        pytest.param("bytecode --stablehlo", 200_000, 1, marks=pytest.mark.exhaustive),
+        pytest.param("text --stablehlo", 300, 43, marks=pytest.mark.long),
+        pytest.param("bytecode --stablehlo", 300, 43, marks=pytest.mark.long),
     ],
 )
 def test_many_damaged_inputs_in_a_process_whose_memory_stays_bounded(fuzzer: str, count: int, seed: int) -> None:
-    command = [sys.executable, "-m", f"corpora.fuzz_{fuzzer}", "-n", str(count), "--seed", str(seed)]
+    command = [sys.executable, "-m", *f"corpora.fuzz_{fuzzer}".split(), "-n", str(count), "--seed", str(seed)]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout[-5000:]
 

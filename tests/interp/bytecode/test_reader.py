@@ -95,6 +95,7 @@ def test_recorded_files_use_every_code() -> None:
         (kind, dialect, number)
         for kind, codecs in (("attribute", ATTRIBUTE_CODES), ("type", TYPE_CODES))
         for dialect, codec in codecs.items()
+        if dialect != "vhlo"  # in portable artifacts only
         for number in codec.by_number
     }
     missing = known - used
