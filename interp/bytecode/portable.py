@@ -682,7 +682,7 @@ def _head_of_vhlo(op: Operation) -> _Head | None:
     given = dict(op.properties)
     change = CHANGES.get(mnemonic)
     if change is not None and number == "1":
-        given = {name: value for name, value in given.items() if name not in change.dropped} | change.added
+        given = {**{name: value for name, value in given.items() if name not in change.dropped}, **change.added}
     definition = form.definition
     if mnemonic == "return":
         around = None if op.parent is None or op.parent.parent is None else op.parent.parent.parent

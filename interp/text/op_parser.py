@@ -123,7 +123,7 @@ class OpParser(AttributeParser):
                 forward.target = value
                 if forward.type != value.type:
                     self.error(
-                        f"definition of SSA value '{name}' has type '{value.type}'",
+                        f"definition of SSA value '{name if '#' in name else f'{name}#0'}' has type '{value.type}'",
                         token,
                         notes=[
                             (self.source.at_token(forward.token), f"previously used here with type '{forward.type}'")

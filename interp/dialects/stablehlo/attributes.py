@@ -5,7 +5,8 @@ The words and forms are those of `dialect/StablehloAttrs.td`, `StablehloEnums.td
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from halfulp.interp.ir.dialect_attributes import (
     ParameterForm,
     ParameterKind,
 )
+from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.text.op_parser import OpParser
 
 # --- enumerations -----------------------------------------------------------------------------------------------------
@@ -275,9 +277,21 @@ def algorithm_problem(value: DialectAttr) -> str | None:
     )
 
 
+@contextmanager
+def custom_form(op: str) -> Iterator[None]:
+    """Name the op in the dialect's own errors: those of MLIR begin with "expected"."""
+    try:
+        yield
+    except ParseError as error:
+        if not error.message.startswith(("custom op", "expected", "unknown")):
+            error.message = f"custom op '{op}' {error.message}"
+        raise
+
+
 def read_algorithm(p: OpParser) -> DialectAttr:
     """Read the parameters of an algorithm of a dot."""
-    return kinds.read_parameters(p, _ALGORITHM)
+    with custom_form("stablehlo.dot_general"):
+        return kinds.read_parameters(p, _ALGORITHM)
 
 
 def read_case(p: OpParser, enum: EnumDefinition, op: str) -> at.Attribute:

@@ -157,7 +157,7 @@ chlo.op(
     properties=(d.Property("value", d.TYPED_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
     type_rules=(d.inferred_type_of_property("output", "value"),),
-    verify=lambda op: not_inferred(op, op.properties["value"].type),  # type: ignore[attr-defined]
+    verify=lambda op: not_inferred(op, op.properties["value"].type),
     evaluate=Constant(constant_value),
 )
 

@@ -345,10 +345,10 @@ def _verify_dynamic_pad(op: Operation) -> str | None:
         return None
     if any(number < 0 for number in inside):
         return Unprefixed(f"interior_padding must be non-negative, but got {', '.join(map(str, inside))}")
-    ends = [constant_numbers(value) for value in (low, high)]
-    if None in sizes or None in wanted or ends[0] is None or ends[1] is None:
+    lows, highs = constant_numbers(low), constant_numbers(high)
+    if None in sizes or None in wanted or lows is None or highs is None:
         return None
-    for axis, (size, made_, below, above, between) in enumerate(zip(sizes, wanted, *ends, inside, strict=True)):
+    for axis, (size, made_, below, above, between) in enumerate(zip(sizes, wanted, lows, highs, inside, strict=True)):
         expected = padded_size(size or 0, below, above, between)
         if made_ != expected:
             return Unprefixed(f"expected output dimension at index {axis} to equal {expected}, but got {made_}")

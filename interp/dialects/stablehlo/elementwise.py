@@ -580,8 +580,8 @@ def _verify_constant(op: Operation) -> str | None:
     element = ty.element_type(made)
     stored = made
     if isinstance(element, ty.UniformQuantizedType):
-        signless = "signless" if element.storage_signed else "unsigned"
-        stored = ty.with_element(made, ty.IntegerType(element.storage_width, signless))
+        sign: ty.Signedness = "signless" if element.storage_signed else "unsigned"
+        stored = ty.with_element(made, ty.IntegerType(element.storage_width, sign))
     if given == stored:
         return None
     return f"inferred type(s) '{given}' are incompatible with return type(s) of operation '{made}'"

@@ -20,6 +20,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     POSITIVE,
     PRECISIONS,
     convolution_numbers,
+    custom_form,
     i64_array,
     pairs_of,
     read_dimensions,
@@ -407,7 +408,9 @@ def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
     tokens = parenthesised(p)
     p.keyword(definition, "dim_numbers")
     p.expect("=")
-    properties: dict[str, at.Attribute] = {"dimension_numbers": convolution_numbers(read_dimensions(p))}
+    with custom_form("stablehlo.convolution"):
+        numbers = convolution_numbers(read_dimensions(p))
+    properties: dict[str, at.Attribute] = {"dimension_numbers": numbers}
     p.expect(",")
     p.keyword(definition, "window")
     p.expect("=")
