@@ -56,7 +56,7 @@ def _multiply(a: Double, b: Double) -> Double:
 
 
 def _scaled(a: Double, factor: float) -> Double:
-    """Multiply by a power of two."""
+    """Return the product with a power of two of either sign, which is exact."""
     return Double(a.high * factor, a.low * factor)
 
 

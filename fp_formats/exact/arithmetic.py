@@ -217,7 +217,7 @@ def _sum_of_terms(fmt: FloatFormat, options: RoundingOptions, x: Term, y: Term) 
 
 
 def _normalised(bits: int, significand: Limbs, exponent: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
-    """Return the same values, each with its leading bit at bits - 1; zeros are not changed."""
+    """Return the same values, each with its leading one at bit ``bits - 1``; zeros are not changed."""
     missing = bits - bit_length(significand)
     if not missing.any():
         return significand, exponent

@@ -546,7 +546,7 @@ def rounded(x: extended.Number, dst: FloatFormat, rounding: int, policy: FloatPo
 
 
 def located(x: extended.Enclosed, grid: functions.Grid) -> Fraction | functions.Special | functions.Cell:
-    """Return the cell of a number, or the number itself if its balls are exact."""
+    """Return the cell of ``grid`` in which a number lies, or the number itself if its balls are exact."""
     about = x.about
     if isinstance(about, extended.Above) and about.exponent >= _BEYOND_ALL:
         return functions.Cell(int(about.sign < 0), 1, functions.BEYOND)

@@ -55,7 +55,7 @@ class Distance(NamedTuple):
 
 
 class HardCase(NamedTuple):
-    """An argument as a code, and the distance of its result."""
+    """An argument as a code, and how far its exact result is from the nearest value or midpoint (see `Distance`)."""
 
     code: int
     distance: Distance

@@ -109,7 +109,7 @@ def _compatible(one: ty.Type, other: ty.Type) -> bool:
 
 
 def shapes_agree(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether both are scalars, or both have shapes that may be the same at run time."""
+    """Tell whether two types are both scalars, or both have shapes that may be the same at run time."""
     if isinstance(one, ty.ShapedType) != isinstance(other, ty.ShapedType):
         return False
     if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):

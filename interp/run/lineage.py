@@ -106,8 +106,8 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A number that an op made. ``around``: as in `OpRun`. ``result``: the number of the op's result. ``poison``: it
-    was poison.
+    """A number that an op made. ``around``: as in `OpRun`. ``result``: the number of the op's result. ``poison``:
+    whether the number was poison.
     """
 
     op: Operation

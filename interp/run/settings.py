@@ -92,7 +92,7 @@ class Operands:
 
     #: The values, whose arrays broadcast to the shape.
     operands: Sequence[Value]
-    #: The codes of the values.
+    #: The codes of the operands.
     codes: tuple[Codes, ...]
     #: The shape of the results.
     shape: tuple[int, ...]

@@ -351,8 +351,9 @@ def _apart(form: Form, value: Value) -> Apart:
 
 
 def _is_late(apart: Apart, signed: bool | None) -> Any:
-    """Return where an op reads integers as unsigned that differ from the exact ones only in this reading. It is
-    reported here, and not where they wrapped: there the op may be a sum with a negative number.
+    """Return where integers are right if read as signed, but not as unsigned; nowhere unless the op reads them as
+    unsigned. This is reported at the op that reads them, and not where they wrapped, since a sum with a negative number
+    wraps too.
     """
     return apart.unsigned & ~apart.signed & (signed is False)
 

@@ -211,8 +211,8 @@ class Entered:
         return (self._by_code,) if pays else ()
 
     def _tried(self, run: Run, frame: Frame) -> bool:
-        """Run the function in the executor for some time. Return False if it has not reached its end by then: all is as
-        it was.
+        """Run the function in the executor for some time. Return False, with nothing changed, if it has not reached its
+        end by then.
         """
         slots, segment = frame.slots.copy(), frame.segment
         if self._trial.run(run, frame, memories_of(_arguments(frame))):
@@ -222,7 +222,7 @@ class Entered:
         return False
 
     def _by_code(self, run: Run, frame: Frame) -> bool:
-        """Run the machine code. Return False if it cannot be made, or stopped: all is as it was."""
+        """Run the machine code. Return False, with nothing changed, if the code cannot be made or stopped early."""
         results = self._code.run(run, _arguments(frame), 0)
         if results is None:
             run.kept.clear()

@@ -657,7 +657,9 @@ def _places(op: TileOp) -> tuple[int, int]:
 
 
 def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowest: int, length: int) -> Digits:
-    """Add products times their scales, and the addend; special elements may count as any number."""
+    """Add products times their scales, and the addend; special elements may count as any number, since their results
+    are replaced later.
+    """
     digits = Digits(addend.significand.size, lowest, length)
     for p, p_place in pieces(x):
         for q, q_place in pieces(y):

@@ -66,7 +66,7 @@ def _runs(op: Operation) -> bool:
 
 
 class Body:
-    """A compiled body. Its values have numbers: first those of the block's arguments.
+    """The compiled body of a structured op. Its values have numbers: first those of the block's arguments.
 
     ``outside``: the slots, numbers and types of values from outside that the body uses. ``yields``: the numbers of the
     values that it yields. ``free``: the steps that do not depend on accumulators; ``chain``: the same as one loop, if

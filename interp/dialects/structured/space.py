@@ -187,7 +187,7 @@ class View:
             ]
 
     def block(self, block: Block) -> Value:
-        """Return a part as a value of the element's type."""
+        """Return the elements at a part of the space, ``block``, as a value."""
         bits, poison, open_ = self._gathered(block) if self._arrays is None else self._sliced(block)
         if poison is not None and not poison.any():
             poison = None
