@@ -88,12 +88,12 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
 
 @llvm.forgotten
 @lru_cache(maxsize=256)
-def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int) -> Kernel:
+def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int, nan_becomes_infinity: bool = False) -> Kernel:
     """Return the kernel of halfulp.reduce_precision: the number rounded as by a format with these fields, in ``fmt``.
 
     A result below the normal numbers of that format becomes a zero, and one above them an infinity; a NaN is not
     changed. XLA and IREE lower StableHLO's reduce_precision to this. ``fmt``: a format of up to 64 bits, with IEEE's
-    NaNs.
+    NaNs. ``nan_becomes_infinity``: a NaN becomes +inf, as in StableHLO's interpreter if no bit of a mantissa is left.
     """
     least_bit = 1 << max(0, fmt.mantissa_bits - mantissa)
     sign, infinity = 1 << fmt.bits - 1, fmt.infinity_code
@@ -116,7 +116,7 @@ def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int) -> Kernel:
             exponents, zero = rounded & infinity, rounded & sign
             result = chosen(above(exponents, largest), zero | infinity, result)
             result = chosen(above(exponents, least), result, zero)
-        return chosen(above(code & sign - 1, infinity), code, result)
+        return chosen(above(code & sign - 1, infinity), infinity if nan_becomes_infinity else code, result)
 
     keep = (1 << fmt.bits) - least_bit
 

@@ -19,7 +19,7 @@ from halfulp.fp_formats import policy
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.policy import Choice, FloatChoices, FloatPolicy, Rounding
 
-SEMANTICS_VERSION = 7
+SEMANTICS_VERSION = 8
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {
@@ -112,6 +112,68 @@ class Profile(FloatChoices, _Named):
         pairwise="neighbours first, then the sums of neighbours, as in a tree",
         exact="the exact sum, rounded once",
         open="any order: the result of `sequential`, marked as unspecified",
+    )
+    reduction_blocks: str = policy.one_of(
+        "how stablehlo.reduce adds and multiplies floats if a dimension has more than 32 elements",
+        none="as `reduction_order` says",
+        of_32="in blocks of 32 elements along each dimension, the padding of the blocks half in front, each block from "
+        "the initial value on; then the results of the blocks likewise. XLA does so on a CPU, for up to about 1,000 "
+        "elements",
+    )
+    sum_type: str = policy.one_of(
+        "the type of the sums of stablehlo.dot_general and convolution",
+        result="that of the result",
+        at_least_f32="f32, if the result is a narrower float; the sum is then converted",
+    )
+    products: str = policy.one_of(
+        "the products of stablehlo.dot_general and convolution",
+        rounded="rounded before they are added",
+        fused="added exactly, as by a fused multiply-add",
+    )
+    integer_division: str = policy.one_of(
+        "stablehlo.divide and remainder of integers by zero",
+        undefined="undefined behavior",
+        all_ones="the quotient has all bits set, and the remainder is the dividend",
+    )
+    total_order: str = policy.one_of(
+        "stablehlo.compare with TOTALORDER",
+        ieee="by IEEE 754's totalOrder",
+        as_float="as with FLOAT: zeros are equal, and nothing is equal to a NaN",
+    )
+    logistic: str = policy.one_of(
+        "stablehlo.logistic",
+        exact="the exact value, rounded once",
+        formula="1 / (1 + exp(-x)), each step rounded",
+    )
+    reduced_nan: str = policy.one_of(
+        "a NaN in stablehlo.reduce_precision to a format without mantissa bits",
+        kept="the NaN",
+        infinity="+inf",
+    )
+    index_sign: str = policy.one_of(
+        "indices of slices, gather and scatter of an unsigned type of up to 32 bits",
+        by_type="never negative",
+        signed="read as signed: 200 of ui8 is -56",
+    )
+    scatter_windows: str = policy.one_of(
+        "a window of stablehlo.scatter that lies partly outside of the result",
+        each_element="the elements inside are combined",
+        whole="no element is combined",
+    )
+    padding_of_windows: str = policy.one_of(
+        "the padding of stablehlo.reduce_window",
+        initial="has the initial value, which is combined for each place of the padding",
+        skipped="is not combined",
+    )
+    scattered_initial: str = policy.one_of(
+        "the initial value of stablehlo.select_and_scatter",
+        once="is what is scattered first is combined with",
+        each_time="is also combined with what is there, each time that an element is scattered",
+    )
+    narrow_subnormals: str = policy.one_of(
+        "subnormals in conversions of StableHLO from and to floats of up to 16 bits",
+        as_others="as `denormals` and `denormals_f32` say",
+        ieee="are kept",
     )
 
     def __init__(self, name: str = "", base: str = "spec", **given: str | None) -> None:
@@ -244,6 +306,37 @@ _ROWS: dict[str, dict[str, str]] = {
         "float_to_zeroless": "smallest_up",
         "wide_source": "bf16_through_f32",
         "float_to_int": "saturate",
+    },
+    "stablehlo": {},
+    "stablehlo-interpreter": {
+        "nan_to_nanless": "zero",
+        "invalid_nanless": "zero",
+        "infinity_to_nanless": "zero",
+        "negative_to_unsigned": "sign_bit",
+        "total_order": "as_float",
+        "logistic": "formula",
+        "reduced_nan": "infinity",
+        "index_sign": "signed",
+        "scattered_initial": "each_time",
+    },
+    "xla-cpu": {
+        "nan_result": "negative",
+        "nan_converted": "sign_of_8",
+        "nan_to_nanless": "negative_zero",
+        "invalid_nanless": "negative_zero",
+        "zero_to_zeroless": "nan",
+        "float_to_zeroless": "smallest_up",
+        "wide_source": "bf16_through_f32",
+        "float_to_int": "saturate",
+        "denormals_f32": "flush_both",
+        "narrow_subnormals": "ieee",
+        "reduction_blocks": "of_32",
+        "sum_type": "at_least_f32",
+        "products": "fused",
+        "integer_division": "all_ones",
+        "logistic": "formula",
+        "scatter_windows": "whole",
+        "padding_of_windows": "skipped",
     },
     "cuda-sat": {
         "nan_result": "all_ones",

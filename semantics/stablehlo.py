@@ -63,6 +63,24 @@ def sign(width: int) -> Kernel:
     return integer_kernel((width,), (width,), scalar_, array, real=Integral(True))
 
 
+def divided_by_zero(division: Kernel, width: int, all_ones: bool, profile: Profile) -> Kernel:
+    """Return the kernel of a division of integers with the result of one by zero that the profile gives it.
+    ``all_ones``: that is a quotient with all bits set, else the dividend.
+    """
+    if profile.integer_division == "undefined":
+        return division
+    mask = mask_of(width)
+
+    def scalar_(a: int, b: int) -> Scalar:
+        return division.scalar(a, b) if b else mask if all_ones else a
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        (found,) = division.array(a, np.where(b == 0, b.dtype.type(1), b)).results
+        return (np.where(b == 0, a.dtype.type(mask) if all_ones else a, found),), ()
+
+    return integer_kernel((width, width), (width,), scalar_, array, real=division.real)
+
+
 def divide(width: int) -> Kernel:
     """Return the kernel of the signed quotient, cut toward zero and then to the width."""
     reading, mask = Reading(width, True), mask_of(width)
@@ -167,14 +185,47 @@ def nonzero(width: int) -> Kernel:
     return integer_kernel((width,), (1,), lambda a: int(a != 0), array)
 
 
+def convert(source: FloatFormat, target: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of a conversion between floats, to nearest even."""
+    if profile.narrow_subnormals == "ieee" and min(source.bits, target.bits) <= 16:
+        profile = replace(profile, name="", denormals="ieee", denormals_f32="as_others")
+    return casts.convert(source, target, Rounding.TO_NEAREST_EVEN, 0, profile)
+
+
 @lru_cache(maxsize=64)
-def nonzero_float(fmt: FloatFormat) -> Kernel:
+def nonzero_float(fmt: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of a conversion from a float to a truth value: whether it is not 0. A NaN is not 0."""
+    compared = floats.compare(_UNEQUAL, fmt, 0, profile)
+    zero = scalar.from_integer(fmt, 0).code
 
     def array(a: Codes) -> Outcome:
-        return Outcome(((~_is_zero(fmt, a)).astype(np.uint8),))
+        return Outcome(((~_is_zero(fmt, a)).astype(np.uint8) & compared.array(a, np.full_like(a, zero)).results[0],))
 
-    return Kernel(lambda a: int(scalar.value(fmt, a) != 0), array)
+    return Kernel(lambda a: int(scalar.value(fmt, a) != 0 and bool(compared.scalar(a, zero))), array)
+
+
+_UNEQUAL = 13
+"""The predicate une of arith.cmpf: unequal, or one of them is a NaN."""
+
+
+@lru_cache(maxsize=64)
+def logistic(fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of the logistic function, as the profile computes it."""
+    exact = elementary.unary("sigmoid", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
+    if profile.logistic == "exact":
+        return exact
+    one = scalar.from_integer(fmt, 1).code
+    negated = floats.unary("negate", fmt, 0, profile)
+    power = elementary.unary("exp", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
+    add, divide_ = (floats.binary(name, fmt, Rounding.TO_NEAREST_EVEN, 0, profile) for name in ("add", "divide"))
+
+    def array(a: Codes) -> Outcome:
+        ones = np.full_like(a, one)
+        for kernel in (negated, power):
+            (a,) = kernel.array(a).results
+        return divide_.array(ones, add.array(a, ones).results[0])
+
+    return Kernel(lambda a: int(array(np.array([a], storage_dtype(fmt.bits))).results[0][0]), array, real=exact.real)
 
 
 def real_part(source: FloatFormat, converted: Kernel) -> Kernel:
@@ -204,9 +255,11 @@ def _no_scalar() -> Any:
 
 def to_integer(source: FloatFormat, width: int, signed: bool, profile: Profile) -> Kernel:
     """Return the kernel of a conversion from a float to an integer: toward zero, the nearest integer of the type where
-    it is out of range, and 0 for a NaN.
+    it is out of range, and 0 for a NaN, if the profile does not say otherwise.
     """
-    return casts.to_integer(source, width, signed, replace(profile, float_to_int="saturate"))
+    if profile.float_to_int == "poison":  # which is arith's rule
+        profile = replace(profile, name="", float_to_int="saturate")
+    return casts.to_integer(source, width, signed, profile)
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""StableHLO's own parser, printer and interpreter, as jaxlib has them, in a process of their own.
+"""StableHLO's own parser, printer and interpreter, and XLA, as jaxlib has them, in a process of their own.
 
 An op that the interpreter cannot run ends the process: it is started again, and the question counts as not answered.
 """
@@ -8,7 +8,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Reference:
@@ -28,7 +32,13 @@ class Reference:
         self._process.stdin.write(json.dumps([what, text]) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
-        return json.loads(line) if line else {"died": self._process.wait()}
+        if line:
+            found: dict[str, Any] = json.loads(line)
+            return found
+        died = {"died": self._process.wait()}
+        self.close()
+        self._process = None
+        return died
 
     def printed(self, text: str) -> str | None:
         """Return the text of a module as StableHLO prints it; None if it rejects the module."""
@@ -44,6 +54,12 @@ class Reference:
         """
         return self._ask("run", text).get("results")
 
+    def compiled(self, text: str, arguments: Sequence[npt.NDArray[Any]]) -> list[npt.NDArray[Any]] | None:
+        """Return the results of @main as XLA on a CPU computes them; None if it cannot run it."""
+        given = [(each.dtype.name, each.shape, each.tobytes().hex()) for each in arguments]
+        found = self._ask("compile", json.dumps([text, given])).get("arrays")
+        return None if found is None else [array_of(*each) for each in found]
+
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
@@ -51,8 +67,37 @@ class Reference:
             self._process.communicate()
 
 
+def array_of(dtype: str, shape: Sequence[int], data: str) -> npt.NDArray[Any]:
+    """Return the array with the bytes that hexadecimal digits spell."""
+    import ml_dtypes
+    import numpy as np
+
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    return np.frombuffer(bytes.fromhex(data), kind).reshape(shape)
+
+
+def _compiled(text: str, given: Sequence[Any]) -> list[Any]:
+    """Run a module by XLA, with arguments, and not constants, which XLA folds by other code."""
+    import jax
+    import numpy as np
+    from jax.extend.backend import get_backend
+    from jaxlib import xla_client
+
+    jax.config.update("jax_enable_x64", True)
+    backend = get_backend("cpu")
+    devices = xla_client.DeviceList(tuple(backend.local_devices()[:1]))
+    executable = backend.compile_and_load(text, devices, xla_client.CompileOptions())
+    arrays = [jax.device_put(array_of(*each)) for each in given]
+    found = executable.execute_sharded(arrays).disassemble_into_single_device_arrays()
+    results = [np.asarray(each[0]) for each in found]
+    return [(each.dtype.name, each.shape, each.tobytes().hex()) for each in results]
+
+
 def _serve() -> None:
+    import os
     import re
+
+    os.environ["JAX_PLATFORMS"] = "cpu"
 
     import numpy as np
     from jaxlib.mlir import ir, passmanager
@@ -70,12 +115,20 @@ def _serve() -> None:
     with context, ir.Location.unknown():
         empty = ir.Module.parse("func.func @f() { return }")
         passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(empty.operation)
+        answer: dict[str, Any]
         for line in sys.stdin:
             what, text = json.loads(line)
+            if what == "compile":
+                try:
+                    answer = {"arrays": _compiled(*json.loads(text))}
+                except Exception as error:
+                    answer = {"error": str(error)}
+                print(json.dumps(answer), flush=True)
+                continue
             try:
                 module = ir.Module.parse(text)
                 if what == "print":
-                    answer: dict[str, Any] = {"printed": str(module)}
+                    answer = {"printed": str(module)}
                 else:
                     arrays = [np.array(each) for each in stablehlo.eval_module(module, [])]
                     answer = {"results": [each.view(f"u{each.itemsize}").reshape(-1).tolist() for each in arrays]}

@@ -159,6 +159,15 @@ def _by_sign(signed: Callable[[int], Kernel], unsigned: Callable[[int], Kernel])
     return {Kind.SIGNED: _of_width(signed), Kind.UNSIGNED: _of_width(unsigned)}
 
 
+def _division(signed: Callable[[int], Kernel], unsigned: Callable[[int], Kernel], all_ones: bool) -> Makes:
+    """Return the makers of a division. ``all_ones``: a profile may give the quotient by zero all bits."""
+
+    def make(factory: Callable[[int], Kernel]) -> Make:
+        return lambda e: semantics.divided_by_zero(factory(e.width), e.width, all_ones, e.profile)
+
+    return {Kind.SIGNED: make(signed), Kind.UNSIGNED: make(unsigned)}
+
+
 def _bits(factory: Callable[[int], Kernel]) -> Makes:
     return {Kind.BOOLEAN: _of_width(factory), **_integers(factory)}
 
@@ -189,7 +198,9 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     "is_finite": ("FQ", "B", {Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format)}),
     "log": ("FCQ", "FCQ", function_of_one("log")),
     "log_plus_one": ("FCQ", "FCQ", function_of_one("log1p")),
-    "logistic": ("FCQ", "FCQ", function_of_one("sigmoid")),
+    "logistic": ("FCQ", "FCQ", {
+        **function_of_one("sigmoid"), Kind.FLOAT: lambda e: semantics.logistic(e.format, e.profile),
+    }),
     "negate": ("IFCQ", "IFCQ", {
         **_integers(semantics.negate),
         Kind.FLOAT: lambda e: floats.unary("negate", e.format, 0, e.profile),
@@ -220,7 +231,7 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
     "and": ("BI", _bits(integer.andi)),
     "atan2": ("FCQ", {**function_of_two("atan2"), Kind.COMPLEX: _complex_function("atan2")}),
     "divide": ("IFCQ", {
-        **_by_sign(semantics.divide, integer.divui), Kind.FLOAT: _float("divide"),
+        **_division(semantics.divide, integer.divui, all_ones=True), Kind.FLOAT: _float("divide"),
         Kind.COMPLEX: _complex_function("divide"),
     }),
     "maximum": ("FBICQ", {
@@ -240,7 +251,7 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
         **_by_sign(partial(semantics.power, signed=True), partial(semantics.power, signed=False)),
         **function_of_two("powf"), Kind.COMPLEX: _complex_function("power"),
     }),
-    "remainder": ("IFCQ", {**_by_sign(integer.remsi, integer.remui), Kind.FLOAT: _float("remainder")}),
+    "remainder": ("IFCQ", {**_division(integer.remsi, integer.remui, all_ones=False), Kind.FLOAT: _float("remainder")}),
     "shift_left": ("I", _integers(semantics.shift_left)),
     "shift_right_arithmetic": ("I", _integers(semantics.shift_right_arithmetic)),
     "shift_right_logical": ("I", _integers(semantics.shift_right_logical)),
@@ -364,9 +375,9 @@ def _conversion(op: Operation, source: ty.Type, target: ty.Type, profile: Profil
         return semantics.as_complex(Element(target, profile).format, converted)
     from_, to = Element(source, profile), Element(target, profile)
     if other is Kind.BOOLEAN:
-        return semantics.nonzero_float(from_.format) if one is Kind.FLOAT else semantics.nonzero(from_.width)
+        return semantics.nonzero_float(from_.format, profile) if one is Kind.FLOAT else semantics.nonzero(from_.width)
     if one is Kind.FLOAT and other is Kind.FLOAT:
-        return casts.convert(from_.format, to.format, _NEAREST, 0, profile)
+        return semantics.convert(from_.format, to.format, profile)
     if one is Kind.FLOAT:
         return semantics.to_integer(from_.format, to.width, other is Kind.SIGNED, profile)
     if other is Kind.FLOAT:
@@ -389,7 +400,8 @@ def _reduce_precision(op: Operation, settings: Settings) -> Kernel:
     element = Element(element_of(op.operands[0]), settings.profile)
     exponent, mantissa = (op.prop(name, at.IntegerAttr).value for name in ("exponent_bits", "mantissa_bits"))
     # No format has more bits than these: more change nothing.
-    return casts.reduce_precision(element.format, min(exponent, 16), min(mantissa, 64))
+    infinity = mantissa == 0 and settings.profile.reduced_nan == "infinity"
+    return casts.reduce_precision(element.format, min(exponent, 16), min(mantissa, 64), infinity)
 
 
 stablehlo.op(
@@ -449,7 +461,8 @@ def _compare(op: Operation, settings: Settings) -> Kernel:
     element, kind = Element(type_, settings.profile), kind_of(type_)
     direction = DIRECTION.names[enum_of(op, "comparison_direction") or 0]
     if kind is Kind.FLOAT:
-        if enum_of(op, "compare_type") == COMPARISON_TYPE.cases["TOTALORDER"]:
+        totally = enum_of(op, "compare_type") == COMPARISON_TYPE.cases["TOTALORDER"]
+        if totally and settings.profile.total_order == "ieee":
             return semantics.compare_totally(direction, element.format)
         return floats.compare(_CMPF[direction], element.format, 0, settings.profile)
     if kind is Kind.COMPLEX and direction in ("EQ", "NE"):

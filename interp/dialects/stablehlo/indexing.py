@@ -29,7 +29,7 @@ from halfulp.interp.dialects.stablehlo.index_rules import (
     verify_scatter,
     verify_scattered,
 )
-from halfulp.interp.dialects.stablehlo.moving import numbers_of, signed_numbers
+from halfulp.interp.dialects.stablehlo.moving import indices, numbers_of
 from halfulp.interp.dialects.stablehlo.reducing import check_elements, on_arrays, spread, with_body, zeros
 from halfulp.interp.dialects.stablehlo.types import (
     INTEGER_TENSOR,
@@ -94,7 +94,7 @@ def _gather(op: Operation, settings: Settings) -> Function:
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         source, given = operands
         batch = _batch_shape(given.shape, vector)
-        starts = _starts(signed_numbers(op, given, "an index"), vector, numbers["start_index_map"], len(sizes))
+        starts = _starts(indices(op, given, settings.profile), vector, numbers["start_index_map"], len(sizes))
         index = []
         for axis, (start, size, whole) in enumerate(zip(starts, sizes, source.shape, strict=True)):
             places: Any = np.clip(start, 0, max(0, whole - size))
@@ -212,7 +212,7 @@ class _Scatter:
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:
         numbers: Any = op.properties["scatter_dimension_numbers"]
-        self._op = op
+        self._op, self._profile = op, compiler.settings.profile
         self._count = len(op.operands) // 2
         self._vector = numbers["index_vector_dim"]
         self._window = numbers["update_window_dims"]
@@ -227,7 +227,7 @@ class _Scatter:
         """Return the place of each element of an update in the list of the operand's elements; -1 outside of it."""
         rank, vector = len(update), self._vector
         batch_dims = [axis for axis in range(rank) if axis not in self._window]
-        starts = _starts(signed_numbers(self._op, given, "an index"), vector, self._axes, len(shape))
+        starts = _starts(indices(self._op, given, self._profile), vector, self._axes, len(shape))
         windowed = [axis for axis in range(len(shape)) if axis not in self._left_out]
         place: Any = np.zeros((1,) * rank, np.int64)
         inside: Any = np.ones((1,) * rank, np.bool_)
@@ -242,6 +242,8 @@ class _Scatter:
                 where = where + _along(target, rank, update[target])
             inside = inside & (where >= 0) & (where < size)
             place = place * size + where
+        if self._profile.scatter_windows == "whole":
+            inside = np.broadcast_to(inside, update).all(axis=tuple(self._window), keepdims=True)
         found: Places = np.broadcast_to(np.where(inside, place, -1), update).reshape(-1).astype(np.intp)
         return found
 
@@ -259,10 +261,16 @@ class _Scatter:
 
 
 def _combined(
-    run: Run, body: OnArrays, places: Places, state: list[Value], new: Sequence[Value], captured: Sequence[Value]
+    run: Run,
+    body: OnArrays,
+    places: Places,
+    state: list[Value],
+    new: Sequence[Value],
+    captured: Sequence[Value],
+    initial: Value | None = None,
 ) -> list[Value]:
     """Return lists in which new elements, one after the other, are combined with what is at their places. Those with a
-    negative place are left out.
+    negative place are left out. ``initial``: an element that is combined each time with what is there, first.
     """
     kept = np.flatnonzero(places >= 0)
     turns = _occurrences(places[kept]) if len(kept) else kept
@@ -275,6 +283,9 @@ def _combined(
         old = [picked(value, (where,), value.type) for value in state]
         put = [picked(value, (rows,), value.type) for value in new]
         starts = [zeros((len(rows),), value.type) for value in state]
+        if initial is not None:
+            first = picked(initial, (np.zeros(len(rows), np.intp),), initial.type)
+            old = body.run(run, [first, *old, *starts], captured)
         found = body.run(run, [*old, *put, *starts], captured)
         state = [_replaced(run, value, where, part) for value, part in zip(state, found, strict=True)]
     return state
@@ -469,6 +480,7 @@ class _SelectAndScatter:
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:
         self._op = op
+        self._each_time = compiler.settings.profile.scattered_initial == "each_time"
         self._rank = len(ty.shape_of(op.operands[0].type) or ())
         source, init = (value.type for value in op.operands[1:])
         check_elements(op, body_of(op, 1), [init, source])
@@ -508,7 +520,8 @@ class _SelectAndScatter:
         count = prod(operand.shape)
         (start,) = [_flat(value) for value in (init,)]
         state = [picked(start, (np.zeros(count, np.intp),), start.type)]
-        (found,) = _combined(run, self._scatter, chosen, state, [_flat(source)], captured[self._split :])
+        again = start if self._each_time else None
+        (found,) = _combined(run, self._scatter, chosen, state, [_flat(source)], captured[self._split :], again)
         return [_shaped(found, operand.shape, self._op.results[0].type)]
 
 

@@ -59,6 +59,7 @@ from halfulp.interp.values.lanes import repeated as repeated_in_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, complex_numbers
 from halfulp.semantics import stablehlo as semantics
+from halfulp.semantics.profile import Profile
 
 Array = npt.NDArray[Any]
 
@@ -547,9 +548,20 @@ def signed_numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int
     return np.minimum(value.bits.astype(np.uint64), np.uint64((1 << 63) - 1)).view(np.int64)
 
 
-def _starts(op: Operation, operands: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
+def indices(op: Operation, value: Value, profile: Profile) -> npt.NDArray[np.int64]:
+    """Return indices as numbers, with the sign that the profile gives to unsigned ones."""
+    element = ty.element_type(value.type)
+    if profile.index_sign == "by_type" or kind_of(element) is Kind.SIGNED or ty.width_of(element) > 32:
+        return signed_numbers(op, value, "an index")
+    signed = ty.with_element(value.type, ty.IntegerType(ty.width_of(element)))
+    return signed_numbers(op, Value(signed, value.bits, value.poison, value.open, value.origins), "an index")
+
+
+def _starts(
+    op: Operation, operands: Sequence[Value], shape: Sequence[int], sizes: Sequence[int], profile: Profile
+) -> tuple[int, ...]:
     """Return the start of a part along each axis, moved so that the part lies inside."""
-    numbers = [int(signed_numbers(op, value, "an index")) for value in operands]
+    numbers = [int(indices(op, value, profile)) for value in operands]
     return tuple(min(max(number, 0), whole - part) for number, whole, part in zip(numbers, shape, sizes, strict=True))
 
 
@@ -593,7 +605,7 @@ def _dynamic_slice(op: Operation, settings: Settings) -> Function:
     sizes, type_ = numbers_of(op, "slice_sizes"), op.results[0].type
 
     def part(run: Run, operands: Operands) -> tuple[Any, ...]:
-        starts = _starts(op, operands[1:], operands[0].shape, sizes)
+        starts = _starts(op, operands[1:], operands[0].shape, sizes, settings.profile)
         return (picked(operands[0], tuple(slice(k, k + n) for k, n in zip(starts, sizes, strict=True)), type_),)
 
     return part
@@ -634,7 +646,7 @@ def _verify_dynamic_update_slice(op: Operation) -> str | None:
 def _dynamic_update_slice(op: Operation, settings: Settings) -> Function:
     def put(run: Run, operands: Operands) -> tuple[Any, ...]:
         whole, part = operands[:2]
-        starts = _starts(op, operands[2:], whole.shape, part.shape)
+        starts = _starts(op, operands[2:], whole.shape, part.shape, settings.profile)
         index = tuple(slice(k, k + n) for k, n in zip(starts, part.shape, strict=True))
         return (replaced(run, whole, index, part),)
 

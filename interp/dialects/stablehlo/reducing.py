@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.fp_formats import scalar
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.registry import default_registry
@@ -33,7 +34,7 @@ from halfulp.interp.dialects.stablehlo.bodies import (
     verify_reducer,
 )
 from halfulp.interp.dialects.stablehlo.forms import read_integers, read_rest
-from halfulp.interp.dialects.stablehlo.moving import numbers_of
+from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
     PLAIN_TENSOR,
@@ -64,6 +65,7 @@ from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import Profile
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
@@ -72,12 +74,13 @@ class Loops(NamedTuple):
     """A structured op that an op of StableHLO stands for.
 
     ``prepare``: makes its operands, inputs first, from those of the op. ``finish``: makes a result of the op from one
-    of its results.
+    of its results. ``then``: an elementwise op on its result that comes before that.
     """
 
     structure: Structure
     prepare: Callable[[Run, Sequence[Value]], list[Value]]
     finish: Callable[[Value], Value] = lambda value: value
+    then: Structure | None = None
 
 
 _MOST_CALLS = 200
@@ -143,11 +146,15 @@ class _Compiled:
     def __init__(self, op: Operation, loops: Loops, compiler: Compiler) -> None:
         self._loops = loops
         self._arrays = on_arrays(op, loops.structure, compiler)
+        self._then = None if loops.then is None else on_arrays(op, loops.then, compiler)
         self.outside = [(slot, type_) for slot, _, type_ in self._arrays.body.outside]
 
     def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
         """Return the results. Raises UndefinedBehavior and LimitExceeded."""
         produced = self._arrays.run(run, self._loops.prepare(run, operands), captured)
+        if self._then is not None and self._loops.then is not None:
+            made = self._loops.then.inits[0].type
+            produced = [self._then.run(run, [value, zeros(shape_of_lane(value), made)], ())[0] for value in produced]
         return [self._loops.finish(value) for value in produced]
 
 
@@ -179,9 +186,53 @@ def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -
     return OnRawSlots(compile_)
 
 
-def as_loops(build: Callable[[Operation], Loops]) -> OnRawSlots:
+def as_loops(build: Callable[[Operation, Profile], Loops]) -> OnRawSlots:
     """Return the evaluator of an op that is run as a structured op."""
-    return with_body(lambda op, compiler: _Compiled(op, build(op), compiler))
+    return with_body(lambda op, compiler: _Compiled(op, build(op, compiler.settings.profile), compiler))
+
+
+# --- elements that change nothing -------------------------------------------------------------------------------------
+
+_ADDS = frozenset(("stablehlo.add", "stablehlo.or", "stablehlo.xor"))
+_IDEMPOTENT = frozenset(("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or"))
+
+
+def only_op(block: Block) -> str | None:
+    """Return the name of the op of a body that consists of one op on both arguments, else None."""
+    if len(block.operations) != 2 or len(block.arguments) != 2:
+        return None
+    inner, end = block.operations
+    plain = list(inner.operands) == list(block.arguments) and list(end.operands) == list(inner.results)
+    return inner.name if plain else None
+
+
+def neutral(op: Operation, block: Block, initial: Value) -> Value:
+    """Return a tensor without dimensions whose element changes nothing when a body combines it with a number.
+    ``initial``: the initial value, which changes nothing in a maximum that has it already.
+
+    Raises Unsupported for a body of which no such element is known.
+    """
+    name, element = only_op(block), ty.element_type(initial.type)
+    if name in _IDEMPOTENT:
+        return initial
+    code = None
+    if isinstance(element, ty.FloatType):
+        fmt = element.format
+        if name == "stablehlo.add":
+            minus_zero = fmt.sign_mask or 0
+            code = 0 if fmt.is_nan(minus_zero) else minus_zero
+        elif name == "stablehlo.multiply":
+            code = scalar.from_integer(fmt, 1).code
+    elif isinstance(element, ty.IntegerType):
+        code = 0 if name in _ADDS else 1 if name == "stablehlo.multiply" else None
+    if code is None:
+        raise Unsupported(
+            "the profile leaves padding and incomplete blocks out, which halfulp does only if the body is one op: add, "
+            "multiply, maximum, minimum, and, or, xor",
+            location=op.location, op=op.name,
+        )  # fmt: skip
+    bits = np.full_like(initial.bits, code)
+    return Value(initial.type, bits)
 
 
 def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
@@ -273,7 +324,8 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
 def _argument(p: OpParser) -> Argument:
     token = p.operand_token()
     p.expect(":")
-    return Argument(token, p.type(), None)
+    type_ = p.type()
+    return Argument(token, type_, p.deferrable_location() if p.tokens[p.pos] == "loc" else None)
 
 
 def _short_body(p: OpParser, at_: int, type_: ty.Type) -> Block:
@@ -379,7 +431,7 @@ def check_elements(op: Operation, body: Block, types: Sequence[ty.Type]) -> None
             )  # fmt: skip
 
 
-def _reduce(op: Operation) -> Loops:
+def _reduce(op: Operation, profile: Profile) -> Loops:
     inputs, inits = halves_of(op)
     check_elements(op, body_of(op), (*inits, *inputs))
     half, reduced = len(op.operands) // 2, set(numbers_of(op, "dimensions"))
@@ -401,6 +453,73 @@ def _reduce(op: Operation) -> Loops:
     return Loops(structure, prepare)
 
 
+# --- reduce in blocks -------------------------------------------------------------------------------------------------
+
+_BLOCK = 32
+"""The elements of a block along a dimension, in XLA's TreeReductionRewriter."""
+
+
+class _InBlocks:
+    """A reduce, compiled, that combines the elements of blocks first, and then the results of the blocks."""
+
+    def __init__(self, op: Operation, compiler: Compiler) -> None:
+        self._op, self._reduced = op, numbers_of(op, "dimensions")
+        profile, block = compiler.settings.profile, body_of(op)
+        self._last = _Compiled(op, _reduce(op, profile), compiler)
+        # The dimensions of the blocks, and then those of the places in a block.
+        rank = len(ty.shape_of(op.operands[0].type) or ())
+        dimensions = [Dimension(axis) for axis in range(2 * rank)]
+        split, self._made = (
+            ty.TensorType((None,) * size, ty.element_type(op.operands[0].type)) for size in (2 * rank, rank)
+        )
+        mixed = [each for pair in zip(dimensions[:rank], dimensions[rank:], strict=True) for each in pair]
+        structure = Structure(
+            (map_of(2 * rank, mixed), map_of(2 * rank, dimensions[:rank])),
+            (PARALLEL,) * rank + (REDUCTION,) * rank,
+            [SSAValue(split)],
+            [SSAValue(self._made)],
+            block,
+            tuple(reversed(block.arguments)),
+        )
+        self._split = split
+        self._arrays = on_arrays(op, structure, compiler)
+        self.outside = self._last.outside
+
+    def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
+        """Return the results. Raises UndefinedBehavior and LimitExceeded."""
+        value, initial = operands
+        while any(shape_of_lane(value)[axis] > _BLOCK for axis in self._reduced):
+            value = self._in_blocks(run, value, initial, captured)
+        return self._last.run(run, [value, initial], captured)
+
+    def _in_blocks(self, run: Run, value: Value, initial: Value, captured: Sequence[Value]) -> Value:
+        shape = shape_of_lane(value)
+        sizes = [min(size, _BLOCK) if axis in self._reduced else 1 for axis, size in enumerate(shape)]
+        counts = [-(-size // max(block, 1)) for size, block in zip(shape, sizes, strict=True)]
+        missing = [count * block - size for count, block, size in zip(counts, sizes, shape, strict=True)]
+        low = [size // 2 for size in missing]
+        high = [size - below for size, below in zip(missing, low, strict=True)]
+        fill = neutral(self._op, body_of(self._op), initial)
+        whole = padded(run, value, fill, low, high, [0] * len(shape), self._made)
+        lead = int(over_lanes(whole))
+        pairs = [size for pair in zip(counts, sizes, strict=True) for size in pair]
+
+        def move(array: Any, trailing: tuple[int, ...]) -> Any:
+            return array.reshape((*array.shape[:lead], *pairs, *trailing))
+
+        parts = rearranged(whole, self._split, move)
+        return self._arrays.run(run, [parts, spread(initial, tuple(counts), self._made)], captured)[0]
+
+
+def _reduction(op: Operation, compiler: Compiler) -> _Compiled | _InBlocks:
+    """Compile a reduce, by the profile in blocks if its result depends on them."""
+    floats = isinstance(ty.element_type(op.operands[0].type), ty.FloatType | ty.ComplexType)
+    depends = floats and only_op(body_of(op)) in ("stablehlo.add", "stablehlo.multiply")
+    if depends and compiler.settings.profile.reduction_blocks == "of_32":
+        return _InBlocks(op, compiler)
+    return _Compiled(op, _reduce(op, compiler.settings.profile), compiler)
+
+
 stablehlo.op(
     "reduce",
     custom=d.CustomForm(_parse_reduce, _print_reduce),
@@ -411,7 +530,7 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce,
     verify_regions=_verify_reduced,
-    evaluate=as_loops(_reduce),
+    evaluate=with_body(_reduction),
 )
 
 # --- map --------------------------------------------------------------------------------------------------------------
@@ -438,7 +557,7 @@ def _verify_map_body(op: Operation) -> str | None:
     return not_inferred(op, ty.TensorType(ty.shape_of(types[-1]), element))
 
 
-def _mapped(op: Operation) -> Loops:
+def _mapped(op: Operation, profile: Profile) -> Loops:
     (result,) = op.results
     rank, block = len(ty.shape_of(result.type) or ()), body_of(op)
     identity = map_of(rank, [Dimension(axis) for axis in range(rank)])
@@ -478,18 +597,41 @@ def _axes(op: Operation) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def multiply_and_add(types: Sequence[ty.Type]) -> Block:
+def sum_of(result: ty.Type, profile: Profile) -> tuple[ty.Type, Structure | None]:
+    """Return the type of the sums of a dot or a convolution, and the op that converts them to the type of the result;
+    None if that is the same.
+    """
+    element = ty.element_type(result)
+    if profile.sum_type == "result" or not isinstance(element, ty.FloatType) or element.format.bits >= 32:
+        return result, None
+    wide = ty.with_element(result, ty.F("f32"))
+    registry, block = default_registry(), Block()
+    arguments: list[SSAValue] = [
+        block.add_argument(ty.TensorType((), ty.element_type(each))) for each in (wide, result)
+    ]
+    convert = Operation("stablehlo.convert", registry.find("stablehlo.convert"), arguments[:1], [arguments[1].type])
+    block.append(convert)
+    block.append(Operation("stablehlo.return", registry.find("stablehlo.return"), list(convert.results)))
+    rank = len(ty.shape_of(result) or ())
+    identity = map_of(rank, [Dimension(axis) for axis in range(rank)])
+    return wide, Structure((identity,) * 2, (PARALLEL,) * rank, [SSAValue(wide)], [SSAValue(result)], block)
+
+
+def multiply_and_add(types: Sequence[ty.Type], profile: Profile) -> Block:
     """Return the body sum + a * b, after conversions to the type of the sum. ``types``: of a, b and the sum."""
     registry, block = default_registry(), Block()
     a, b, total = (block.add_argument(ty.TensorType((), ty.element_type(each))) for each in types)
 
     def op(name: str, *operands: SSAValue) -> SSAValue:
-        made = Operation(f"stablehlo.{name}", registry.find(f"stablehlo.{name}"), list(operands), [total.type])
+        made = Operation(name, registry.find(name), list(operands), [total.type])
         block.append(made)
         return made.results[0]
 
-    factors = [value if value.type == total.type else op("convert", value) for value in (a, b)]
-    result = op("add", total, op("multiply", *factors))
+    factors = [value if value.type == total.type else op("stablehlo.convert", value) for value in (a, b)]
+    if profile.products == "fused" and isinstance(ty.element_type(total.type), ty.FloatType):
+        result = op("math.fma", *factors, total)
+    else:
+        result = op("stablehlo.add", total, op("stablehlo.multiply", *factors))
     block.append(Operation("stablehlo.return", registry.find("stablehlo.return"), [result]))
     return block
 
@@ -610,7 +752,7 @@ def _verify_dot_general(op: Operation) -> str | None:
     return verify_mixed_quantization(left, right, result)
 
 
-def _dot_general(op: Operation) -> Loops:
+def _dot_general(op: Operation, profile: Profile) -> Loops:
     batching, others, contracting, more = _axes(op)
     ranks = [len(ty.shape_of(value.type) or ()) for value in op.operands]
     free = [
@@ -630,16 +772,16 @@ def _dot_general(op: Operation) -> Loops:
     maps = [map_of(rank, [place[axis] for axis in range(size)]) for place, size in zip(places, ranks, strict=True)]
     maps.append(map_of(rank, [Dimension(axis) for axis in range(made)]))
     iterators = (PARALLEL,) * made + (REDUCTION,) * len(contracting)
-    result = op.results[0].type
-    block = multiply_and_add([*(value.type for value in op.operands), result])
-    structure = Structure(tuple(maps), iterators, op.operands, (SSAValue(result),), block)
+    total, then = sum_of(op.results[0].type, profile)
+    block = multiply_and_add([*(value.type for value in op.operands), total], profile)
+    structure = Structure(tuple(maps), iterators, op.operands, (SSAValue(total),), block)
 
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
         one, two = (shape_of_lane(value) for value in values)
         shape = (*(one[n] for n in batching), *(one[n] for n in free[0]), *(two[n] for n in free[1]))
-        return [*values, zeros(shape, result)]
+        return [*values, zeros(shape, total)]
 
-    return Loops(structure, prepare)
+    return Loops(structure, prepare, then=then)
 
 
 def _parse_dot_general(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:

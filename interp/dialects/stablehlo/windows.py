@@ -38,9 +38,11 @@ from halfulp.interp.dialects.stablehlo.reducing import (
     halves_of,
     map_of,
     multiply_and_add,
+    neutral,
     not_shaped,
     shape_of_lane,
     spread,
+    sum_of,
     verify_alike,
     verify_mixed_quantization,
     verify_precision,
@@ -66,6 +68,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import Profile
 
 # --- windows ----------------------------------------------------------------------------------------------------------
 
@@ -102,11 +105,16 @@ class Window(NamedTuple):
             multiply(place, AffineConstant(self.strides[axis])), multiply(element, AffineConstant(self.dilations[axis]))
         )
 
+    @property
+    def has_padding(self) -> bool:
+        """True if something is put around or between the elements of an operand, or elements are cut off."""
+        return any((*self.low, *self.high, *(base - 1 for base in self.base_dilations)))
+
     def padded(self, run: Run, value: Value, fill: Value) -> Value:
         """Return an operand with its padding and with ``base_dilations``."""
-        interior = [base - 1 for base in self.base_dilations]
-        if not any((*self.low, *self.high, *interior)):
+        if not self.has_padding:
             return value
+        interior = [base - 1 for base in self.base_dilations]
         return padded(run, value, fill, self.low, self.high, interior, _dynamic(value.type))
 
 
@@ -199,7 +207,7 @@ def places_of(window: Window, shape: Sequence[int | None], unknown: Sequence[int
     ]
 
 
-def _reduce_window(op: Operation) -> Loops:
+def _reduce_window(op: Operation, profile: Profile) -> Loops:
     inputs, inits = halves_of(op)
     check_elements(op, body_of(op), (*inits, *inputs))
     half, block = len(op.operands) // 2, body_of(op)
@@ -224,7 +232,10 @@ def _reduce_window(op: Operation) -> Loops:
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
         inputs, inits = values[:half], values[half:]
         shape = window.places(shape_of_lane(inputs[0]))
-        full = [window.padded(run, value, init) for value, init in zip(inputs, inits, strict=True)]
+        fills = inits
+        if profile.padding_of_windows == "skipped" and window.has_padding:
+            fills = [neutral(op, block, init) for init in inits]
+        full = [window.padded(run, value, fill) for value, fill in zip(inputs, fills, strict=True)]
         starts = [spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
         # Without a place the window is not read; it may be larger than any array.
         read = zeros(sizes, sized) if 0 not in shape else zeros((0,) * rank, _dynamic(sized))
@@ -340,7 +351,7 @@ def _grouped(value: Value, layout: Layout, groups: int, axis: int, flipped: Sequ
     return rearranged(value, ty.TensorType((None,) * rank, ty.element_type(value.type)), move)
 
 
-def _convolution(op: Operation) -> Loops:
+def _convolution(op: Operation, profile: Profile) -> Loops:
     left, right, made = _layouts(op)
     spatial = len(left.spatial)
     features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
@@ -361,13 +372,16 @@ def _convolution(op: Operation) -> Loops:
         map_of(rank, [group, batch, output, *places]),
     )
     result = op.results[0].type
-    types = [ty.TensorType((None,) * (3 + spatial), ty.element_type(each.type)) for each in (*op.operands, *op.results)]
+    types: list[ty.Type] = [
+        ty.TensorType((None,) * (3 + spatial), ty.element_type(each.type)) for each in (*op.operands, *op.results)
+    ]
+    types[2], then = sum_of(types[2], profile)
     structure = Structure(
         maps,
         (PARALLEL,) * (3 + spatial) + (REDUCTION,) * (spatial + 1),
         [SSAValue(each) for each in types[:2]],
         (SSAValue(types[2]),),
-        multiply_and_add(types),
+        multiply_and_add(types, profile),
     )
 
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
@@ -397,7 +411,7 @@ def _convolution(op: Operation) -> Loops:
 
         return rearranged(value, result, move)
 
-    return Loops(structure, prepare, finish)
+    return Loops(structure, prepare, finish, then)
 
 
 _WINDOW_LISTS = {"stride": "window_strides", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation"}
