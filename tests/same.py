@@ -149,6 +149,36 @@ KEPT = (
 """The commands that have their former names."""
 
 CHANGES: tuple[Change, ...] = (
+    Change("*", "why a divergence exists is said in other words", r'"why": "[^"\n]*"', '"why": ""', both=True),
+    Change("*", "more dialects are evaluated", r"it knows the dialects [^\n]*", "it knows the dialects", both=True),
+    Change("* stablehlo.add*", "StableHLO is read and evaluated"),
+    Change("recorded a097b9 *", "StableHLO is read and evaluated"),
+    Change("report", "the report is said in other words"),
+    *(
+        Change(case, "more rows where results are tiny, and models of them")
+        for case in ("* --models * --coverage*", "* --models list", "vectors arith.mulf --type f32 --models B5 *")
+    ),
+    Change("recorded 84620d *", "vectors of any level have coverage"),
+    *(
+        Change(f"vectors * --type {type_} --format dpi", "the models have stochastic rounding")
+        for type_ in ("f16", "f32")
+    ),
+    *(
+        Change(case, "check-vectors names more causes")
+        for case in ("sets 4 *", "sets 5 *", "docs/test-benches.md python 2")
+    ),
+    *(
+        Change(f"help {name}", "new options, or other words")
+        for name in ("formats", "verify", "check-vectors", "bisect", "diff", "fuzz", "reduce")
+    ),
+    Change("wrong: explain-dot*", "explain dot takes a whole recording, too"),
+    Change(
+        "*",
+        "a format of one's own is offered",
+        r"a format of your own is !halfulp\.float<[^\n]*>; ",
+        "",
+        both=True,
+    ),
     Change("*", "one word for the exact result", "from the truth", "from the exact result"),
     Change("recorded * hu.convert(*from_=*", "the type of bits is that of numbers, type="),
     Change("*", "the name of a function is function= everywhere", r'entry="…"', 'function="…"'),
@@ -161,6 +191,22 @@ CHANGES: tuple[Change, ...] = (
             ("a share is a number of percent", "a share is a percentage"),
             ("is no list of integers", "is not a list of integers"),
             ("which is not there", "which does not exist"),
+            (" goes with ", " can be used only with "),
+            (" does not go with ", " cannot be used with "),
+            ("does not say which type is meant", "may mean several types"),
+            ("of which no columns can be made", "which cannot be columns"),
+            ("choose of", "choose one of"),
+            ("( is| are) about ", r"\1 for "),
+            (": a tensor of shape 2 into", ": cannot store a tensor of shape 2 into"),
+            (
+                "there are no corners for operands of 100000 bits, only up to 4096",
+                "level 1 has operands of up to 4096 bits, not of 100000",
+            ),
+            ("those of A and B are two, or one for both", "give two types, for A and B, or one for both"),
+            (
+                "round takes the nearest one",
+                "to use the nearest number of the type, add the option round, as in FILE:round",
+            ),
         )
     ),
     Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),
