@@ -196,6 +196,8 @@ CHANGES: tuple[Change, ...] = (
             ("does not say which type is meant", "may mean several types"),
             ("of which no columns can be made", "which cannot be columns"),
             ("choose of", "choose one of"),
+            ("--mlir-opt=PATH names another program", "--mlir=22, 24 or PATH names another one"),
+            ("--mlir-opt cannot be used with --against", "--mlir cannot be used with --against"),
             ("( is| are) about ", r"\1 for "),
             (": a tensor of shape 2 into", ": cannot store a tensor of shape 2 into"),
             (

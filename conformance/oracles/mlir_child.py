@@ -103,7 +103,7 @@ class Child:
         for each in getattr(error, "error_diagnostics", ()):
             place = _PLACE.search(str(each.location))
             lines.append(f"{f'<stdin>:{place[1]}:{place[2]}' if place else '<unknown>:0'}: error: {each.message}")
-        return "\n".join(lines) or f"error: {str(error).strip()}"
+        return "\n".join(lines) or str(error).strip()
 
 
 def main() -> None:
