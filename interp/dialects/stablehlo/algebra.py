@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, Codes, ints_to_codes, storage_dtype
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.stablehlo.attributes import (
@@ -14,6 +21,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     TRANSPOSE,
 )
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
+from halfulp.interp.dialects.stablehlo.elementwise import kernel_of
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, UNARY
 from halfulp.interp.dialects.stablehlo.reducing import not_shaped, verify_precision
 from halfulp.interp.dialects.stablehlo.types import (
@@ -37,7 +45,57 @@ from halfulp.interp.dialects.stablehlo.types import (
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics.linear_algebra import Arithmetic, cholesky, fourier, solve_triangular
+from halfulp.semantics.random_bits import generate
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+_OPERATIONS = ("add", "subtract", "multiply", "divide", "sqrt", "negate")
+Compute = Callable[..., Sequence[Codes]]
+
+
+def _arithmetic(op: Operation, element: ty.Type, settings: Settings) -> Arithmetic:
+    """Return the arithmetic of StableHLO's elementwise ops on elements of a type."""
+    kernels = {name: kernel_of(name, op, element, settings.profile) for name in _OPERATIONS}
+    number = ty.number_type(element)
+    assert isinstance(number, ty.FloatType)
+    return Arithmetic(kernels, number.format, isinstance(element, ty.ComplexType))
+
+
+def _on_arrays(build: Callable[[Operation, Settings], Compute]) -> OnValues:
+    """Return the evaluator of an op whose results depend on all elements: one that is poison makes all of them poison.
+    ``build``: makes the function from the codes of the operands to those of the results.
+    """
+
+    def make(op: Operation, settings: Settings) -> Function:
+        compute = build(op, settings)
+
+        def run_op(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+            try:
+                found = compute(*(value.bits for value in operands))
+            except ArithmeticError as error:
+                raise Unsupported(f"'{op.name}': {error}") from None
+            spoiled = max(
+                (int(value.poison.max(initial=0)) for value in operands if value.poison is not None), default=0
+            )
+            made = []
+            for result, codes in zip(op.results, found, strict=True):
+                shape = codes.shape[: len(ty.shape_of(result.type) or ())]
+                ids = np.full(shape, spoiled, np.uint16) if spoiled else None
+                made.append(
+                    Value(result.type, np.ascontiguousarray(codes), ids, None, run.origins if spoiled else None)
+                )
+            return tuple(made)
+
+        return run_op
+
+    return OnValues(make)
 
 
 def _shape(type_: ty.Type) -> tuple[int | None, ...]:
@@ -63,6 +121,26 @@ def _verify_cholesky(op: Operation) -> str | None:
     return not_inferred(op, type_)
 
 
+def _true(op: Operation, name: str) -> bool:
+    return op.properties.get(name) == at.BoolAttr(True)
+
+
+def _cholesky(op: Operation, settings: Settings) -> Compute:
+    arithmetic = _arithmetic(op, ty.element_type(op.operands[0].type), settings)
+    nan = arithmetic.fmt.nan_code
+
+    def factor(a: Codes) -> Sequence[Codes]:
+        found, definite = cholesky(a, arithmetic, _true(op, "lower"))
+        # Of other matrices every element is NaN, as in XLA.
+        if not definite.all():
+            if nan is None:
+                raise ArithmeticError(f"a result is NaN, which {arithmetic.fmt} does not have")
+            found[~definite] = nan
+        return (found,)
+
+    return factor
+
+
 stablehlo.op(
     "cholesky",
     "$a (`,` `lower` `=` $lower^)? attr-dict `:` custom<SameOperandsAndResultType>($a, $result)",
@@ -70,6 +148,7 @@ stablehlo.op(
     results={"result": tensor_of("FCQ")},
     properties=(d.Property("lower", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False)),),
     verify=_verify_cholesky,
+    evaluate=_on_arrays(_cholesky),
 )
 
 
@@ -95,6 +174,17 @@ def _verify_triangular_solve(op: Operation) -> str | None:
     return not_inferred(op, other)
 
 
+def _triangular_solve(op: Operation, settings: Settings) -> Compute:
+    arithmetic = _arithmetic(op, ty.element_type(op.operands[0].type), settings)
+    left, lower, unit = (_true(op, name) for name in ("left_side", "lower", "unit_diagonal"))
+    transpose = op.prop("transpose_a", EnumAttr).keywords
+
+    def solve(a: Codes, b: Codes) -> Sequence[Codes]:
+        return (solve_triangular(a, b, arithmetic, left=left, lower=lower, transpose=transpose, unit=unit),)
+
+    return solve
+
+
 stablehlo.op(
     "triangular_solve",
     operands={"a": tensor_of("FC"), "b": tensor_of("FC")},
@@ -106,6 +196,7 @@ stablehlo.op(
         d.Property("unit_diagonal", d.BOOL_ATTR),
     ),
     verify=_verify_triangular_solve,
+    evaluate=_on_arrays(_triangular_solve),
 )
 
 
@@ -191,6 +282,14 @@ def _verify_fft(op: Operation) -> str | None:
     return not_inferred(op, tensor(sizes, made, bounds))
 
 
+def _fft(op: Operation, settings: Settings) -> Compute:
+    element = ty.element_type(op.operands[0].type)
+    number = ty.number_type(element)
+    whole, part = (_arithmetic(op, each, settings) for each in (ty.ComplexType(number), number))
+    kind, lengths = op.prop("fft_type", EnumAttr).keywords, op.prop("fft_length", at.DenseArrayAttr).values
+    return lambda x: (fourier(x, kind, tuple(lengths), whole, part),)
+
+
 stablehlo.op(
     "fft",
     f"$operand `,` `type` `=` custom<Keyword>($fft_type) `,` `length` `=` $fft_length {FUNCTION_TYPE}",
@@ -198,6 +297,7 @@ stablehlo.op(
     results={"result": tensor_of("FC")},
     properties=(d.Property("fft_length", d.INTEGER_64_ARRAY_ATTR), d.Property("fft_type", FFT_TYPE)),
     verify=_verify_fft,
+    evaluate=_on_arrays(_fft),
 )
 
 # --- normalisation ----------------------------------------------------------------------------------------------------
@@ -238,6 +338,75 @@ def _verify_normalization(op: Operation) -> str | None:
 
 _NORMALIZED = (d.Property("epsilon", F32_ATTR), d.Property("feature_index", COUNT))
 
+
+class _Features:
+    """The formulas of the specification for normalisation: sums in row-major order, the axis of features kept."""
+
+    def __init__(self, op: Operation, settings: Settings) -> None:
+        self.axis = op.prop("feature_index", at.IntegerAttr).value
+        self.element = ty.element_type(op.operands[0].type)
+        self.do = _arithmetic(op, self.element, settings)
+        epsilon = op.prop("epsilon", at.FloatAttr)
+        converted = scalar.convert(FORMATS["f32"], self.do.fmt, epsilon.code).code
+        self.epsilon = ints_to_codes([converted], self.do.fmt.bits, ())
+
+    def spread(self, row: Codes, shape: tuple[int, ...]) -> Codes:
+        """Return one number for each feature at all places of a shape."""
+        return np.broadcast_to(row.reshape([-1 if k == self.axis else 1 for k in range(len(shape))]), shape)
+
+    def total(self, x: Codes) -> Codes:
+        """Return the sum of each feature, from 0 on."""
+        rows = np.moveaxis(x, self.axis, -1).reshape(-1, x.shape[self.axis])
+        total = np.zeros(x.shape[self.axis], x.dtype)
+        for row in rows:
+            total = self.do("add", total, row)
+        return total
+
+    def count(self, x: Codes) -> Codes:
+        """Return the number of elements of a feature."""
+        return self.do.number(x.size // max(x.shape[self.axis], 1))
+
+    def mean(self, x: Codes) -> Codes:
+        """Return the mean of each feature."""
+        return self.do("divide", self.total(x), self.count(x))
+
+    def deviation(self, variance: Codes) -> Codes:
+        """Return the root of a variance and epsilon."""
+        return self.do("sqrt", self.do("add", variance, self.epsilon))
+
+    def normalized(self, x: Codes, scale: Codes, offset: Codes, mean: Codes, variance: Codes) -> Codes:
+        """Return the result of batch_norm_inference."""
+        scale, offset, mean, variance = (self.spread(row, x.shape) for row in (scale, offset, mean, variance))
+        quotient = self.do("divide", self.do("subtract", x, mean), self.deviation(variance))
+        return self.do("add", self.do("multiply", scale, quotient), offset)
+
+    def trained(self, x: Codes, scale: Codes, offset: Codes) -> Sequence[Codes]:
+        """Return the results of batch_norm_training."""
+        mean = self.mean(x)
+        centered = self.do("subtract", x, self.spread(mean, x.shape))
+        variance = self.mean(self.do("multiply", centered, centered))
+        return self.normalized(x, scale, offset, mean, variance), mean, variance
+
+    def gradient(self, x: Codes, scale: Codes, mean: Codes, variance: Codes, grad: Codes) -> Sequence[Codes]:
+        """Return the results of batch_norm_grad."""
+        do, shape, count = self.do, x.shape, self.count(x)
+        centered = do("subtract", x, self.spread(mean, shape))
+        spread = self.spread(variance, shape)
+        deviation = self.deviation(spread)
+        offset = self.total(grad)
+        i3 = self.spread(self.total(do("multiply", grad, centered)), shape)
+        i5 = do("divide", do("multiply", i3, centered), do("add", spread, self.epsilon))
+        i6 = do("subtract", do("subtract", do("multiply", grad, count), self.spread(offset, shape)), i5)
+        factor = do("divide", do("divide", self.spread(scale, shape), deviation), count)
+        of_scale = self.total(do("multiply", grad, do("divide", centered, deviation)))
+        return do("multiply", factor, i6), of_scale, offset
+
+
+def _inference(op: Operation, settings: Settings) -> Compute:
+    features = _Features(op, settings)
+    return lambda *operands: (features.normalized(*operands),)
+
+
 stablehlo.op(
     "batch_norm_grad",
     operands={"operand": _BATCH, "scale": _ROW, "mean": _ROW, "variance": _ROW, "grad_output": _BATCH},
@@ -245,6 +414,7 @@ stablehlo.op(
     properties=_NORMALIZED,
     named_results=("grad_operand", "grad_scale", "grad_offset"),
     verify=_verify_normalization,
+    evaluate=_on_arrays(lambda op, settings: _Features(op, settings).gradient),
 )
 stablehlo.op(
     "batch_norm_inference",
@@ -252,6 +422,7 @@ stablehlo.op(
     results={"result": _BATCH},
     properties=_NORMALIZED,
     verify=_verify_normalization,
+    evaluate=_on_arrays(lambda op, settings: _inference(op, settings)),
 )
 stablehlo.op(
     "batch_norm_training",
@@ -260,6 +431,7 @@ stablehlo.op(
     properties=_NORMALIZED,
     named_results=("output", "batch_mean", "batch_var"),
     verify=_verify_normalization,
+    evaluate=_on_arrays(lambda op, settings: _Features(op, settings).trained),
 )
 
 # --- random numbers ---------------------------------------------------------------------------------------------------
@@ -277,6 +449,13 @@ def _verify_rng(op: Operation) -> str | None:
     return not_inferred(op, ty.TensorType(sizes, ty.element_type(other)))
 
 
+def _rng(op: Operation, settings: Settings) -> Function:
+    raise Unsupported(
+        "'stablehlo.rng' is not determinate: each run of it gives other numbers; use 'stablehlo.rng_bit_generator', or "
+        "make the numbers an argument"
+    )
+
+
 _BOUND = tensor_of("BIF", "0D")
 
 stablehlo.op(
@@ -286,6 +465,7 @@ stablehlo.op(
     results={"result": tensor_of("BIF")},
     properties=(d.Property("rng_distribution", RNG_DISTRIBUTION),),
     verify=_verify_rng,
+    evaluate=OnValues(_rng),
 )
 
 
@@ -296,6 +476,28 @@ def _verify_generator(op: Operation) -> str | None:
     return Unprefixed(f"output state shape must be compatible with initial state shape. Got: '{given}' and '{state}'")
 
 
+def _generated(op: Operation, settings: Settings) -> Compute:
+    state, output = (ty.element_type(result.type) for result in op.results)
+    algorithm = op.prop("rng_algorithm", EnumAttr).keywords
+    shape, width = ty.shape_of(op.results[1].type), ty.width_of(output)
+    words = 64 if state == ty.IntegerType(64, "unsigned") or state == ty.I64 else 32
+    if width not in (8, 16, 32, 64) or words * _shape(op.operands[0].type)[0] not in _STATES[algorithm]:
+        raise Unsupported(
+            f"halfulp does not evaluate 'stablehlo.rng_bit_generator' with a state of type '{op.operands[0].type}' and "
+            f"results of type '{output}'"
+        )
+
+    def generate_(given: Codes) -> Sequence[Codes]:
+        whole = np.ascontiguousarray(given).view(np.uint64) if words == 32 else given
+        grown, bits = generate(algorithm, whole, tuple(size or 0 for size in shape or ()), width)
+        return grown.view(given.dtype), bits.astype(storage_dtype(width))
+
+    return generate_
+
+
+_STATES = {"THREE_FRY": (128,), "PHILOX": (128, 192), "DEFAULT": (128, 192)}
+"""The bits of the states that XLA takes, by algorithm."""
+
 stablehlo.op(
     "rng_bit_generator",
     f"$initial_state `,` `algorithm` `=` custom<Keyword>($rng_algorithm) {FUNCTION_TYPE}",
@@ -304,6 +506,7 @@ stablehlo.op(
     properties=(d.Property("rng_algorithm", RNG_ALGORITHM),),
     named_results=("output_state", "output"),
     verify=_verify_generator,
+    evaluate=_on_arrays(_generated),
 )
 
 # --- quantisation -----------------------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
-from halfulp.interp.run.frames import Action, Frame, Segment, decided, number
+from halfulp.interp.run.frames import Action, Frame, Function, Segment, decided, number
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 _VALUES = (d.variadic("result", VALUE_OR_TOKEN),)
@@ -198,11 +199,19 @@ stablehlo.op(
     verify=_same_types,
     evaluate=OnValues(lambda op, settings: lambda run, operands: operands),
 )
+
+
+def _token(op: Operation, settings: Settings) -> Function:
+    """Return the function that makes a token. All tokens are alike: ops run in the order of the program."""
+    return lambda run, operands: ((),)
+
+
 stablehlo.op(
     "create_token",
     "attr-dict `:` type(results)",
     results={"output": A_TOKEN},
     verify=lambda op: not_inferred(op, TOKEN),
+    evaluate=OnValues(_token, raw=True, no_lanes=True),
 )
 stablehlo.op(
     "after_all",
@@ -210,6 +219,7 @@ stablehlo.op(
     operands=(d.variadic("inputs", A_TOKEN),),
     results={"result": A_TOKEN},
     verify=lambda op: not_inferred(op, TOKEN),
+    evaluate=OnValues(_token, raw=True, no_lanes=True),
 )
 
 
@@ -221,6 +231,11 @@ def _verify_element(op: Operation) -> str | None:
     return not_inferred(op, type_.elements[index])
 
 
+def _element(op: Operation, settings: Settings) -> Function:
+    index = op.prop("index", at.IntegerAttr).value
+    return lambda run, operands: (operands[0][index],)
+
+
 stablehlo.op(
     "get_tuple_element",
     f"$operand `[` $index `]` {FUNCTION_TYPE}",
@@ -228,6 +243,7 @@ stablehlo.op(
     results={"result": ANY_VALUE},
     properties=(d.Property("index", COUNT_32),),
     verify=_verify_element,
+    evaluate=OnValues(_element, raw=True, no_lanes=True),
 )
 stablehlo.op(
     "tuple",
@@ -235,4 +251,5 @@ stablehlo.op(
     operands=(d.variadic("val", ANY_VALUE),),
     results={"result": A_TUPLE},
     verify=lambda op: not_inferred(op, ty.TupleType(tuple(operand_types(op)))),
+    evaluate=OnValues(lambda op, settings: lambda run, operands: (tuple(operands),), raw=True, no_lanes=True),
 )

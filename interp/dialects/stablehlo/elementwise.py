@@ -262,6 +262,13 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
 }  # fmt: skip
 """The letters for the elements of all operands and of the result, and the kernels."""
 
+
+def kernel_of(name: str, op: Operation, type_: ty.Type, profile: Profile) -> Kernel:
+    """Return the kernel of an elementwise op on elements of a type, for an op that computes with it."""
+    makes = _BINARY_ROWS[name][1] if name in _BINARY_ROWS else _UNARY_ROWS[name][2]
+    return _chosen(op, type_, makes)(Element(type_, profile))
+
+
 _ELEMENTWISE = (d.Trait.ELEMENTWISE,)
 
 

@@ -1,0 +1,221 @@
+"""Linear algebra and Fourier transforms on arrays of codes, in a stated order, each operation rounded.
+
+Matrices are the last two axes; the axes before them are batches. The elements are floats, or complex numbers, whose
+parts are one more axis behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import Codes, FloatFormat, ints_to_codes
+from halfulp.semantics.complex_numbers import of_parts, parts_of
+from halfulp.semantics.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The arithmetic of one type of elements.
+
+    ``kernels``: those of "add", "subtract", "multiply", "divide", "sqrt" and "negate". ``fmt``: the format of a float,
+    or of the parts of a complex number.
+    """
+
+    kernels: Mapping[str, Kernel]
+    fmt: FloatFormat
+    is_complex: bool
+
+    def __call__(self, name: str, *operands: Codes) -> Codes:
+        """Return the results of one operation, rounded. Operands broadcast."""
+        outcome = self.kernels[name].array(*np.broadcast_arrays(*operands))
+        if any(mask.any() for _, mask in outcome.faults):
+            raise ArithmeticError(f"a result is NaN, which {self.fmt} does not have")
+        return outcome.results[0]
+
+    def conjugate(self, a: Codes) -> Codes:
+        """Return the conjugate numbers."""
+        if not self.is_complex:
+            return a
+        real, imaginary = parts_of(a, self.fmt)
+        return of_parts(real, imaginary ^ imaginary.dtype.type(self.fmt.sign_mask or 0), self.fmt)
+
+    def number(self, value: int) -> Codes:
+        """Return the code of an integer, rounded, without axes of its own."""
+        code = ints_to_codes([scalar.from_integer(self.fmt, value).code], self.fmt.bits, ())
+        return of_parts(code, np.zeros_like(code), self.fmt) if self.is_complex else code
+
+    def axis(self, axis: int) -> int:
+        """Return the place of an axis, counted from the last one of the array of elements, in an array of codes."""
+        return axis - self.is_complex
+
+
+def _row(k: int, arithmetic: Arithmetic) -> tuple[Any, ...]:
+    return (..., k, slice(None), slice(None)) if arithmetic.is_complex else (..., k, slice(None))
+
+
+def transposed(a: Codes, arithmetic: Arithmetic, conjugate: bool = False) -> Codes:
+    """Return the transposed matrices; ``conjugate``: with conjugate elements."""
+    turned = np.swapaxes(a, arithmetic.axis(-1), arithmetic.axis(-2))
+    return arithmetic.conjugate(turned) if conjugate else turned
+
+
+def solve_triangular(
+    a: Codes, b: Codes, arithmetic: Arithmetic, *, left: bool, lower: bool, transpose: str, unit: bool
+) -> Codes:
+    """Return x with op(a) x = b, or x op(a) = b if not ``left``, by substitution.
+
+    From b the products of an element of a and an element of x are subtracted, in the order in which x is found; the
+    difference is divided by the element on the diagonal. ``transpose``: "NO_TRANSPOSE", "TRANSPOSE" or "ADJOINT".
+    """
+    if transpose != "NO_TRANSPOSE":
+        a, lower = transposed(a, arithmetic, transpose == "ADJOINT"), not lower
+    if not left:
+        a, b, lower = transposed(a, arithmetic), transposed(b, arithmetic), not lower
+    size = b.shape[arithmetic.axis(-2)]
+    x = b.copy()
+    order = range(size) if lower else range(size - 1, -1, -1)
+    for place, i in enumerate(order):
+        row = x[_row(i, arithmetic)]
+        for j in order[:place]:
+            row = arithmetic(
+                "subtract", row, arithmetic("multiply", _entry(a, i, j, arithmetic), x[_row(j, arithmetic)])
+            )
+        if not unit:
+            row = arithmetic("divide", row, _entry(a, i, i, arithmetic))
+        x[_row(i, arithmetic)] = row
+    return x if left else transposed(x, arithmetic)
+
+
+def _entry(a: Codes, i: int, j: int, arithmetic: Arithmetic) -> Codes:
+    """Return one element of each matrix, beside an axis for a row."""
+    return a[..., i, j, None, :] if arithmetic.is_complex else a[..., i, j, None]
+
+
+def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Return the factor of each matrix, with zeros in the other triangle, and which matrices are positive definite.
+
+    Column by column: the products of the elements found are subtracted in their order, the diagonal is the root of the
+    real part, and the others are divided by it. Of ``a`` one triangle is read.
+    """
+    if not lower:
+        a = transposed(a, arithmetic, conjugate=True)
+    size = a.shape[arithmetic.axis(-1)]
+    factor = np.zeros_like(a)
+    definite = np.ones(a.shape[: a.ndim - 2 - arithmetic.is_complex], np.bool_)
+    for j in range(size):
+        column = _below(a, j, arithmetic)
+        for k in range(j):
+            product = arithmetic(
+                "multiply", _below(factor, k, arithmetic, j), arithmetic.conjugate(_entry(factor, j, k, arithmetic))
+            )
+            column = arithmetic("subtract", column, product)
+        pivot = column[..., :1, :] if arithmetic.is_complex else column[..., :1]
+        if arithmetic.is_complex:
+            real, imaginary = parts_of(pivot, arithmetic.fmt)
+            pivot = of_parts(real, np.zeros_like(imaginary), arithmetic.fmt)
+        else:
+            real = pivot
+        definite &= _positive(arithmetic.fmt, real)[..., 0]
+        root = arithmetic("sqrt", pivot)
+        below = arithmetic("divide", column, root)
+        if arithmetic.is_complex:
+            below[..., :1, :] = root
+            factor[..., j:, j, :] = below
+        else:
+            below[..., :1] = root
+            factor[..., j:, j] = below
+    if not lower:
+        factor = transposed(factor, arithmetic, conjugate=True)
+    return factor, definite
+
+
+def _below(a: Codes, k: int, arithmetic: Arithmetic, first: int | None = None) -> Codes:
+    """Return a column of each matrix, from the diagonal on, or from a row on."""
+    first = k if first is None else first
+    return a[..., first:, k, :] if arithmetic.is_complex else a[..., first:, k]
+
+
+def _positive(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.bool_]:
+    sign = codes.dtype.type(fmt.sign_mask or 0)
+    infinity = codes.dtype.type(fmt.infinity_magnitude if fmt.infinity_code is not None else fmt.max_magnitude)
+    positive: npt.NDArray[np.bool_] = ((codes & sign) == 0) & (codes != 0) & (codes <= infinity)
+    return positive
+
+
+# --- Fourier transforms -----------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _turns(size: int, fmt: FloatFormat) -> Codes:
+    """Return the codes of cos(2 pi m / size) and -sin(2 pi m / size) for m below ``size``, each rounded once."""
+    return ints_to_codes(
+        [code for m in range(size) for code in (_wave(m, size, fmt, "cos"), _wave(-m, size, fmt, "sin"))],
+        fmt.bits,
+        (size, 2),
+    )
+
+
+def _wave(m: int, size: int, fmt: FloatFormat, name: str) -> int:
+    from halfulp.fp_formats.reals import turns
+
+    return turns.wave(name, m, size, fmt)
+
+
+def transform(x: Codes, axis: int, arithmetic: Arithmetic) -> Codes:
+    """Return the sums of x[n] * exp(-2 pi i n k / N) over n along an axis of complex numbers, in order of n from 0."""
+    x = np.moveaxis(x, axis, 0)
+    size = x.shape[0]
+    total = np.zeros_like(x)
+    if not size:
+        return total
+    turns = _turns(size, arithmetic.fmt)
+    places = np.arange(size)
+    for n in range(size):
+        factors = turns[places * n % size].reshape(size, *(1,) * (x.ndim - 2), 2)
+        total = arithmetic("add", total, arithmetic("multiply", x[n][None], factors))
+    return np.moveaxis(total, 0, axis)
+
+
+def fourier(x: Codes, kind: str, lengths: tuple[int, ...], arithmetic: Arithmetic, real: Arithmetic) -> Codes:
+    """Return a Fourier transform over the last axes.
+
+    ``kind``: FFT, IFFT, RFFT or IRFFT. ``lengths``: those of the axes.
+
+    Each axis is summed as it is defined (`transform`): the last axis first, inverse transforms the first one first,
+    through conjugate numbers. Inverse transforms divide by the length of each axis after it, IRFFT by their product at
+    the end. ``real``: the arithmetic of the parts.
+    """
+    rank = len(lengths)
+
+    def inverse(z: Codes, axis: int) -> Codes:
+        return arithmetic.conjugate(transform(arithmetic.conjugate(z), axis, arithmetic))
+
+    if kind in ("FFT", "RFFT"):
+        if kind == "RFFT":
+            x = of_parts(x, np.zeros_like(x), arithmetic.fmt)
+        first = x.ndim - 1 - rank
+        for axis in range(x.ndim - 2, first - 1, -1):
+            x = transform(x, axis, arithmetic)
+            if kind == "RFFT" and axis == x.ndim - 2:
+                x = x[..., : x.shape[-2] // 2 + 1, :]
+        return x
+    first = x.ndim - 1 - rank
+    if kind == "IFFT":
+        for axis in range(first, x.ndim - 1):
+            x = real("divide", inverse(x, axis), real.number(x.shape[axis]))
+        return x
+    for axis in range(first, x.ndim - 2):
+        x = inverse(x, axis)
+    # The other half has the conjugate numbers, in reverse.
+    length, half = lengths[-1], x.shape[-2]
+    mirrored = arithmetic.conjugate(x[..., 1 : half - (length % 2 == 0), :][..., ::-1, :])
+    x = np.concatenate([x, mirrored], axis=-2)
+    found = parts_of(transform(arithmetic.conjugate(x), x.ndim - 2, arithmetic), arithmetic.fmt)[0]
+    return real("divide", found, real.number(int(np.prod(lengths))))
