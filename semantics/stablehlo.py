@@ -138,6 +138,17 @@ def power(width: int, signed: bool) -> Kernel:
     return mapped_kernel((width, width), (width,), scalar_)
 
 
+def upper_product(width: int, signed: bool) -> Kernel:
+    """Return the kernel of the upper half of the exact product of two integers."""
+    reading, mask = Reading(width, signed), mask_of(width)
+
+    def scalar_(a: int, b: int) -> Scalar:
+        x, y = (a ^ reading.sign) - reading.sign, (b ^ reading.sign) - reading.sign
+        return x * y >> width & mask
+
+    return mapped_kernel((width, width), (width,), scalar_)
+
+
 def _is_zero(fmt: FloatFormat, a: Codes) -> Mask:
     zero: Mask = (a & a.dtype.type(fmt.code_mask >> fmt.signed)) == 0
     return zero & ~fast.is_nan(fmt, a) if fmt.zero else np.zeros(a.shape, np.bool_)

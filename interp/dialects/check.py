@@ -371,6 +371,48 @@ check.op(
 )
 
 
+# --- probes -----------------------------------------------------------------------------------------------------------
+
+_PROBES = "values of probes"
+
+
+def probed(op: Operation) -> Function:
+    """Return the function of interpreter.probe, which keeps its operand under the name ``probe_id``."""
+    name = op.prop("probe_id", at.StringAttr).value
+
+    def keep(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+        run.kept.setdefault(_PROBES, {}).setdefault(name, []).append(operands[0])
+        return operands
+
+    return keep
+
+
+def _serialized(op: Operation, compiler: Compiler) -> Function:
+    name, turn = op.prop("probe_id", at.StringAttr).value, op.prop("iteration", at.IntegerAttr).value
+
+    def test(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+        kept = run.kept.get(_PROBES, {}).get(name, ())
+        if turn >= len(kept):
+            raise AssertionFailed(f"{op.name}: no value {turn} of the probe '{name}'", location=op.location, op=op.name)
+        return compared(op, kept[turn], operands[0], _equal)
+
+    return test
+
+
+_UI32 = ty.IntegerType(32, "unsigned")
+
+check.op(
+    "expect_serialized_eq",
+    "$expected `,` `probe_id` `=` $probe_id (`,` `iter` `=` $iteration^)? attr-dict `:` type($expected)",
+    operands={"expected": _ANY},
+    properties=(
+        d.Property("iteration", _number("32-bit unsigned integer attribute", _UI32), default=at.IntegerAttr(0, _UI32)),
+        d.Property("probe_id", d.STRING_ATTR),
+    ),
+    evaluate=OnValues(_serialized, of_module=True),
+)
+
+
 def _of_either(iree: d.OpDefinition, other: d.OpDefinition) -> d.CustomForm:
     """Return the form of an op of both dialects: with parentheses, it is IREE's."""
 

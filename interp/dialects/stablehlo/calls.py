@@ -10,6 +10,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.check import CHECKS, compared
+from halfulp.interp.dialects.func.ops import caller
 from halfulp.interp.dialects.stablehlo.attributes import (
     ALIASES,
     API_VERSION,
@@ -28,8 +29,8 @@ from halfulp.interp.ir.base import spell_symbol
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported, VerifyError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import OnValues
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
+from halfulp.interp.run.frames import Action, Function, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
@@ -289,6 +290,13 @@ def _verify_decomposition(op: Operation, symbols: Mapping[str, Operation]) -> No
                 raise broken(f"{what} at index {index} has type '{value.type}', but decomposition has type '{each}'")
 
 
+def _composite(op: Operation, compiler: Compiler) -> Action:
+    """Make the action of a composite: the call of its decomposition."""
+    target = compiler.module.lookup(op.prop("decomposition", at.SymbolRefAttr), op)
+    assert target is not None
+    return caller(op, target, compiler.slots(op.operands), compiler.slots(op.results), compiler, compiler.after())
+
+
 stablehlo.op(
     "composite",
     custom=d.CustomForm(_parse_composite, _print_composite),
@@ -302,4 +310,5 @@ stablehlo.op(
     ),
     regions=(d.RegionSlot("composite_regions", d.Arity.VARIADIC),),
     verify_symbols=_verify_decomposition,
+    evaluate=OnFrames(_composite, no_lanes=True),
 )

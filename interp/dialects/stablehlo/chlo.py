@@ -6,6 +6,7 @@ Functions are exact, rounded once, as in the math dialect. The ops that broadcas
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 )
 from halfulp.interp.dialects.stablehlo.bodies import arguments_of, body_of, returned
 from halfulp.interp.dialects.stablehlo.elementwise import (
+    Element,
     Makes,
     evaluated,
     function_of_one,
@@ -64,6 +66,7 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, complex_numbers, float_unit
 from halfulp.semantics import stablehlo as semantics
+from halfulp.semantics.kernel import Kernel
 
 chlo = d.Dialect("chlo", no_attribute="unknown chlo attribute")
 
@@ -141,6 +144,12 @@ for _mnemonic, _makes in _PAIRS.items():
         verify=compatible,
         evaluate=evaluated(_makes),
     )
+
+
+def _upper(element: Element, signed: bool) -> Kernel:
+    return semantics.upper_product(element.width, signed)
+
+
 chlo.op(
     "mulhi",
     "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)",
@@ -148,6 +157,7 @@ chlo.op(
     results={"result": INTEGER_TENSOR},
     traits=(d.Trait.ELEMENTWISE,),
     verify=compatible,
+    evaluate=evaluated({kind: partial(_upper, signed=kind is Kind.SIGNED) for kind in (Kind.SIGNED, Kind.UNSIGNED)}),
 )
 
 chlo.op(

@@ -20,6 +20,18 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     pairs_of,
 )
 from halfulp.interp.dialects.stablehlo.bodies import arguments_of, body_of, results_of_reducer, returned, verify_reducer
+from halfulp.interp.dialects.stablehlo.grid import (
+    CHANNELS,
+    broadcast,
+    exchanged,
+    gathered,
+    meeting,
+    number_of_process,
+    permuted,
+    reduced,
+    reduced_at_root,
+    scattered,
+)
 from halfulp.interp.dialects.stablehlo.types import (
     A_FUTURE,
     A_TOKEN,
@@ -165,6 +177,7 @@ stablehlo.op(
     properties=(d.Property("all_gather_dim", COUNT), _CHANNEL, _GROUPS, _GLOBAL),
     verify=_verify_all_gather,
     verify_symbols=_verify_mesh,
+    evaluate=meeting(gathered),
 )
 
 
@@ -195,6 +208,7 @@ stablehlo.op(
     ),
     verify_regions=_verify_reduced,
     verify_symbols=_verify_mesh,
+    evaluate=meeting(reduced),
 )
 
 
@@ -240,6 +254,7 @@ stablehlo.op(
     regions=(d.RegionSlot("computation"),),
     verify=_verify_reduce_scatter,
     verify_symbols=_verify_mesh,
+    evaluate=meeting(scattered),
 )
 
 
@@ -279,6 +294,7 @@ stablehlo.op(
     ),
     verify=_verify_all_to_all,
     verify_symbols=_verify_mesh,
+    evaluate=meeting(exchanged),
 )
 
 
@@ -325,6 +341,7 @@ stablehlo.op(
     properties=(_CHANNEL, _ROOT, _GROUPS),
     verify=rules(_verify_groups_of_broadcast, _verify_root, lambda op: not_inferred(op, *_data(op))),
     verify_symbols=_verify_mesh,
+    evaluate=meeting(broadcast, alone=True),
 )
 stablehlo.op(
     "collective_reduce",
@@ -341,6 +358,7 @@ stablehlo.op(
     ),
     verify_regions=_verify_reduced,
     verify_symbols=_verify_mesh,
+    evaluate=meeting(reduced_at_root, alone=True),
 )
 
 
@@ -373,6 +391,7 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     properties=(_CHANNEL, d.Property("source_target_pairs", I64_ELEMENTS)),
     verify=_verify_permutation,
+    evaluate=permuted,
 )
 stablehlo.op(
     "cross-replica-sum",
@@ -381,12 +400,13 @@ stablehlo.op(
     properties=(d.Property("replica_groups", I64_ELEMENTS),),
     verify=compatible,
 )
-for _mnemonic in ("replica_id", "partition_id"):
+for _axis, _mnemonic in enumerate(("replica_id", "partition_id")):
     stablehlo.op(
         _mnemonic,
         "attr-dict `:` type(results)",
         results={"result": UI32_TENSOR},
         verify=lambda op: not_inferred(op, ty.TensorType((), ty.IntegerType(32, "unsigned"))),
+        evaluate=number_of_process(_axis),
     )
 
 # --- ops that are started and awaited ---------------------------------------------------------------------------------
@@ -502,6 +522,7 @@ stablehlo.op(
         d.Property("layout", d.ARRAY_ATTR, optional=True),
     ),
     verify=_verify_infeed,
+    evaluate=CHANNELS["infeed"],
 )
 stablehlo.op(
     "outfeed",
@@ -509,6 +530,7 @@ stablehlo.op(
     results={"result": A_TOKEN},
     properties=(d.Property("outfeed_config", d.STRING_ATTR, default=_EMPTY),),
     verify=lambda op: not_inferred(op, TOKEN),
+    evaluate=CHANNELS["outfeed"],
 )
 stablehlo.op(
     "send",
@@ -516,6 +538,7 @@ stablehlo.op(
     results={"result": A_TOKEN},
     properties=(_HANDLE, _TO_HOST, _SOURCES),
     verify=rules(lambda op: _verify_channel(op, 2, "DEVICE_TO_HOST"), lambda op: not_inferred(op, TOKEN)),
+    evaluate=CHANNELS["send"],
 )
 stablehlo.op(
     "recv",
@@ -526,4 +549,5 @@ stablehlo.op(
         lambda op: _verify_channel(op, 3, "HOST_TO_DEVICE"),
         lambda op: _verify_fed(op, "everything but the last element of result types is"),
     ),
+    evaluate=CHANNELS["recv"],
 )

@@ -1,0 +1,472 @@
+"""A grid of processes: the functions of `interpreter.run_parallel` run side by side, and meet in collective ops.
+
+Each process is a stack of frames. A process that reaches a collective op waits there until all processes of its group
+have come; then each gets its results. Processes run in the order of their numbers, so that a program has one result.
+The order in a group is that of ``replica_groups``. A program that runs outside of a grid is a grid of one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.dialects.elements import combined, picked
+from halfulp.interp.dialects.stablehlo.attributes import pairs_of
+from halfulp.interp.dialects.stablehlo.elementwise import kernel_of
+from halfulp.interp.dialects.stablehlo.moving import signed_numbers
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.run.evaluators import Compiler, OnFrames
+from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+
+Process = tuple[int, int]
+"""The numbers of a process: its replica, its partition."""
+Group = tuple[Process, ...]
+_GRID = "the grid of processes"
+
+
+@dataclass
+class _Waiting:
+    """A process in a collective op: its frame, the op, its operands, and the slots of its results."""
+
+    frame: Frame
+    op: Operation
+    operands: tuple[Value, ...]
+    results: tuple[int, ...]
+
+    def resume(self, values: Sequence[Any]) -> None:
+        """Write the results."""
+        for slot, value in zip(self.results, values, strict=True):
+            self.frame.slots[slot] = value
+
+
+@dataclass
+class Grid:
+    """The processes of one `interpreter.run_parallel`."""
+
+    replicas: int
+    partitions: int
+    #: The frame of the op, to which the processes return.
+    parent: Frame | None = None
+    #: The first frames of the processes, by identity.
+    roots: dict[int, Process] = field(default_factory=dict)
+    ready: list[Frame] = field(default_factory=list)
+    waiting: dict[Any, dict[Process, _Waiting]] = field(default_factory=dict)
+    #: What was sent through each channel and not received yet, and who waits for more.
+    sent: dict[int, list[list[Any]]] = field(default_factory=dict)
+    receivers: dict[int, list[_Waiting]] = field(default_factory=dict)
+    #: The functions that give the values of infeed, in order.
+    feeds: list[Operation] = field(default_factory=list)
+
+    def process_of(self, frame: Frame | None) -> Process:
+        """Return the process to which a frame belongs."""
+        while frame is not None:
+            if id(frame) in self.roots:
+                return self.roots[id(frame)]
+            frame = frame.parent
+        return 0, 0
+
+    def groups(self, op: Operation) -> list[Group]:
+        """Return the groups of processes of an op, by its channel and ``use_global_device_ids``."""
+        handle = op.properties.get("channel_handle")
+        channel = int(handle["handle"]) if isinstance(handle, DialectAttr) else 0
+        lists: list[tuple[int, ...]]
+        if "source_target_pairs" in op.properties:
+            lists = pairs_of(op.properties["source_target_pairs"])
+        elif isinstance(op.properties["replica_groups"], at.DenseElementsAttr):
+            lists = [tuple(k for k in row if k >= 0) for row in pairs_of(op.properties["replica_groups"])]
+        else:
+            raise Unsupported(f"halfulp does not evaluate '{op.name}' with groups by axes of a mesh")
+        replicas, partitions = range(self.replicas), range(self.partitions)
+        lists = lists or [tuple(replicas)]
+        if "use_global_device_ids" in op.properties:
+            return [tuple(divmod(k, self.partitions) for k in row) for row in lists]
+        if channel <= 0:
+            return [tuple((k, p) for k in row) for row in lists for p in partitions]
+        if op.name in _BY_PARTITION:
+            return [tuple((r, k) for k in row) for row in lists for r in replicas]
+        return [tuple((k, p) for p in partitions for k in row) for row in lists]
+
+
+_BY_PARTITION = frozenset(
+    f"stablehlo.{name}" for name in ("all_to_all", "collective_broadcast", "collective_permute", "collective_reduce")
+)
+"""The ops whose groups are of partitions if they have a channel."""
+
+# --- meeting ----------------------------------------------------------------------------------------------------------
+
+Exchange = Callable[[Operation, Run, Settings, int, Sequence[tuple[Value, ...]]], Sequence[Any]]
+"""From the operands of all processes of a group, the results of the process at a place in it."""
+
+
+def meeting(exchange: Exchange, alone: bool = False) -> OnFrames:
+    """Return the evaluator of a collective op. ``alone``: a process that is in no group gets zeros; else it is an
+    error.
+    """
+
+    def build(op: Operation, compiler: Compiler) -> Action:
+        operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
+        settings = compiler.settings
+
+        def meet(frame: Frame) -> Segment | None:
+            run: Run = frame.slots[0]
+            grid: Grid = run.kept.get(_GRID) or Grid(1, 1)
+            process, groups = grid.process_of(frame), grid.groups(op)
+            here = _Waiting(frame, op, tuple(frame.slots[slot] for slot in operands), results)
+            group = next((group for group in groups if process in group), None)
+            if group is None:
+                if not alone:
+                    raise undefined(op, f"the process {process} is in no group")
+                here.resume([_zeros(value) for value in here.operands])
+                return after
+            frame.segment = after
+            key = op.name, str(op.properties.get("channel_handle")), group
+            met = grid.waiting.setdefault(key, {})
+            met[process] = here
+            if len(met) < len(group):
+                if not grid.ready:
+                    _stuck(grid, op)
+                run.frame = grid.ready.pop(0)
+                return None
+            del grid.waiting[key]
+            values = [met[each].operands for each in group]
+            for place, each in enumerate(group):
+                met[each].resume(exchange(met[each].op, run, settings, place, values))
+            grid.ready[:0] = [met[each].frame for each in group if each != process]
+            return after
+
+        return meet
+
+    return OnFrames(build, no_lanes=True)
+
+
+def _stuck(grid: Grid, op: Operation) -> None:
+    if grid.parent is None or len(grid.roots) < 2:
+        raise Unsupported(
+            f"'{op.name}' needs more than one process; run the program with 'interpreter.run_parallel'",
+            location=op.location,
+            op=op.name,
+        )
+    raise undefined(op, "the processes wait for each other")
+
+
+def _zeros(value: Value) -> Value:
+    return Value(value.type, np.zeros_like(value.bits))
+
+
+# --- exchanges --------------------------------------------------------------------------------------------------------
+
+
+def _number(op: Operation, name: str) -> int:
+    return op.prop(name, at.IntegerAttr).value
+
+
+def _concatenated(run: Run, values: Sequence[Value], type_: ty.Type, axis: int) -> Value:
+    return combined(run, values, type_, lambda arrays: np.concatenate(arrays, axis=axis))
+
+
+def gathered(op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
+    """Return the operands of all processes, one after the other (all_gather)."""
+    axis = _number(op, "all_gather_dim")
+    columns = zip(op.results, zip(*values, strict=True), strict=True)
+    return [_concatenated(run, column, result.type, axis) for result, column in columns]
+
+
+def _part(value: Value, axis: int, place: int, count: int, type_: ty.Type) -> Value:
+    size = value.shape[axis] // count
+    return picked(value, (*[slice(None)] * axis, slice(place * size, (place + 1) * size)), type_)
+
+
+def exchanged(
+    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
+) -> list[Any]:
+    """Return the parts for this process of the operands of all (all_to_all)."""
+    split, count, axis = _number(op, "split_dimension"), _number(op, "split_count"), _number(op, "concat_dimension")
+    made = []
+    for result, column in zip(op.results, zip(*values, strict=True), strict=True):
+        parts = [_part(value, split, place, count, value.type) for value in column]
+        made.append(_concatenated(run, parts, result.type, axis))
+    return made
+
+
+def broadcast(
+    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
+) -> list[Any]:
+    """Return the operands of the first process of the group, or of those that the last operand names
+    (collective_broadcast).
+    """
+    return [values[root][number] for number, root in enumerate(_roots(op, values, place))]
+
+
+def _roots(op: Operation, values: Sequence[tuple[Value, ...]], place: int) -> list[int]:
+    """Return for each result the place of its root in the group."""
+    if "has_dynamic_root" not in op.properties:
+        return [0] * len(op.results)
+    roots = [int(root) for root in signed_numbers(op, values[place][-1], "a root")]
+    for root in roots:
+        if not 0 <= root < len(values):
+            raise undefined(op, f"the root {root} is no place in a group of {len(values)} processes")
+    return roots
+
+
+def reduced(op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
+    """Return the operands of all processes combined by the body of the op, in their order (all_reduce)."""
+    return [
+        _folded(op, run, settings, [column[number] for column in values], result.type)
+        for number, result in enumerate(op.results)
+    ]
+
+
+def _folded(op: Operation, run: Run, settings: Settings, values: Sequence[Value], type_: ty.Type) -> Value:
+    body = op.regions[0].blocks[0]
+    inner = body.operations[0]
+    if len(body.operations) != 2 or list(inner.operands) != list(body.arguments):
+        raise Unsupported(
+            f"halfulp evaluates '{op.name}' with a body of one op on its arguments alone", location=op.location
+        )
+    element = ty.element_type(inner.operands[0].type)
+    kernel = kernel_of(inner.name.partition(".")[2], inner, element, settings.profile)
+
+    def fold(arrays: Sequence[Any]) -> Any:
+        total = arrays[0]
+        for array in arrays[1:]:
+            total = kernel.array(total, array).results[0]
+        return total
+
+    marks = [value.poison for value in values if value.poison is not None]
+    poison = np.maximum.reduce(marks) if marks else None
+    return Value(type_, fold([value.bits for value in values]), poison, None, run.origins if marks else None)
+
+
+def reduced_at_root(
+    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
+) -> list[Any]:
+    """Return what all_reduce returns to the root of each result, and zeros to the others (collective_reduce)."""
+    found = zip(reduced(op, run, settings, place, values), _roots(op, values, place), strict=True)
+    return [value if root == place else _zeros(value) for value, root in found]
+
+
+def scattered(
+    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
+) -> list[Any]:
+    """Return the part for this process of what all_reduce returns (reduce_scatter)."""
+    axis = _number(op, "scatter_dimension")
+    whole = _folded(op, run, settings, [column[0] for column in values], values[0][0].type)
+    return [_part(whole, axis, place, len(values), op.results[0].type)]
+
+
+# --- channels ---------------------------------------------------------------------------------------------------------
+
+_TOKEN: tuple[Any, ...] = ()
+
+
+def _send(op: Operation, compiler: Compiler) -> Action:
+    operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
+    channel = _channel(op)
+
+    def act(frame: Frame) -> Segment:
+        grid = _grid_of(frame, op)
+        values = [frame.slots[slot] for slot in operands[:-1]]
+        receivers = grid.receivers.get(channel)
+        if receivers:
+            receiver = receivers.pop(0)
+            receiver.resume([*values, _TOKEN])
+            grid.ready.append(receiver.frame)
+        else:
+            grid.sent.setdefault(channel, []).append(values)
+        frame.slots[results[0]] = _TOKEN
+        return after
+
+    return act
+
+
+def _receive(op: Operation, compiler: Compiler) -> Action:
+    results, after = compiler.slots(op.results), compiler.after()
+    channel = _channel(op)
+
+    def act(frame: Frame) -> Segment | None:
+        run, grid = frame.slots[0], _grid_of(frame, op)
+        here = _Waiting(frame, op, (), results)
+        if grid.sent.get(channel):
+            here.resume([*grid.sent[channel].pop(0), _TOKEN])
+            return after
+        if not grid.ready:
+            _stuck(grid, op)
+        grid.receivers.setdefault(channel, []).append(here)
+        frame.segment, run.frame = after, grid.ready.pop(0)
+        return None
+
+    return act
+
+
+def _channel(op: Operation) -> int:
+    handle = op.properties["channel_handle"]
+    assert isinstance(handle, DialectAttr)
+    return int(handle["handle"])
+
+
+def _grid_of(frame: Frame, op: Operation) -> Grid:
+    grid: Grid | None = frame.slots[0].kept.get(_GRID)
+    if grid is None:
+        raise Unsupported(
+            f"'{op.name}' needs a grid of processes; run the program with 'interpreter.run_parallel'",
+            location=op.location,
+            op=op.name,
+        )
+    return grid
+
+
+def _infeed(op: Operation, compiler: Compiler) -> Action:
+    """Make the action of infeed: it calls the next function of ``infeed`` of the op that made the grid."""
+    results, after = compiler.slots(op.results), compiler.after()
+
+    def act(frame: Frame) -> Segment | None:
+        run, grid = frame.slots[0], _grid_of(frame, op)
+        if not grid.feeds:
+            raise undefined(op, "nothing is left in the feed")
+        frame.slots[results[-1]] = _TOKEN
+        frame.segment = after
+        run.frame = compiler.new_frame(compiler.code_of(grid.feeds.pop(0)), run, frame, results[:-1], op)
+        return None
+
+    return act
+
+
+def _outfeed(op: Operation, compiler: Compiler) -> Action:
+    results, after = compiler.slots(op.results), compiler.after()
+
+    def act(frame: Frame) -> Segment:
+        _grid_of(frame, op)
+        frame.slots[results[0]] = _TOKEN
+        return after
+
+    return act
+
+
+CHANNELS: Mapping[str, OnFrames] = {
+    "send": OnFrames(_send, no_lanes=True),
+    "recv": OnFrames(_receive, no_lanes=True),
+    "infeed": OnFrames(_infeed, no_lanes=True),
+    "outfeed": OnFrames(_outfeed, no_lanes=True),
+}
+"""The evaluators of the ops that send and receive. What leaves through outfeed is not kept."""
+
+
+def _permute(op: Operation, compiler: Compiler) -> Action:
+    """Make the action of collective_permute: a meeting of all processes, in which pairs exchange values."""
+    operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
+
+    def meet(frame: Frame) -> Segment | None:
+        run: Run = frame.slots[0]
+        grid: Grid = run.kept.get(_GRID) or Grid(1, 1)
+        process = grid.process_of(frame)
+        everyone = tuple((r, p) for r in range(grid.replicas) for p in range(grid.partitions))
+        frame.segment = after
+        key = op.name, str(op.properties.get("channel_handle"))
+        met = grid.waiting.setdefault(key, {})
+        met[process] = _Waiting(frame, op, tuple(frame.slots[slot] for slot in operands), results)
+        if len(met) < len(everyone):
+            if not grid.ready:
+                _stuck(grid, op)
+            run.frame = grid.ready.pop(0)
+            return None
+        del grid.waiting[key]
+        sources = {target: source for source, target in grid.groups(op)}
+        for each, there in met.items():
+            found = met[sources[each]].operands if each in sources else [_zeros(value) for value in there.operands]
+            there.resume(found)
+        grid.ready[:0] = [met[each].frame for each in everyone if each != process]
+        return after
+
+    return meet
+
+
+permuted = OnFrames(_permute, no_lanes=True)
+"""The evaluator of collective_permute."""
+
+
+def number_of_process(axis: int) -> OnFrames:
+    """Return the evaluator of replica_id (0) or partition_id (1)."""
+
+    def build(op: Operation, compiler: Compiler) -> Action:
+        (result,), after = compiler.slots(op.results), compiler.after()
+
+        def act(frame: Frame) -> Segment:
+            grid: Grid = frame.slots[0].kept.get(_GRID) or Grid(1, 1)
+            number = grid.process_of(frame)[axis]
+            frame.slots[result] = Value(op.results[0].type, np.array(number, np.uint32))
+            return after
+
+        return act
+
+    return OnFrames(build, no_lanes=True)
+
+
+# --- run_parallel -----------------------------------------------------------------------------------------------------
+
+
+def programs_of(op: Operation) -> list[list[at.SymbolRefAttr]]:
+    """Return the names of the functions of a grid, by replica and partition."""
+    rows = op.prop("programs", at.ArrayAttr).elements
+    return [
+        [each for each in row.elements if isinstance(each, at.SymbolRefAttr)]
+        for row in rows
+        if isinstance(row, at.ArrayAttr)
+    ]
+
+
+def run_parallel(op: Operation, compiler: Compiler) -> Action:
+    """Make the action of interpreter.run_parallel."""
+    operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
+    rows = programs_of(op)
+    functions = [compiler.module.lookup(name, op) for row in rows for name in row]
+    names = op.properties.get("infeed")
+    feeds = [
+        compiler.module.lookup(name, op)
+        for name in (names.elements if isinstance(names, at.ArrayAttr) else ())
+        if isinstance(name, at.SymbolRefAttr)
+    ]
+    schedule = Segment()
+    schedule.steps, schedule.cost, schedule.op = (), 1, op
+
+    def go_on(frame: Frame) -> Segment | None:
+        run: Run = frame.slots[0]
+        grid: Grid = run.kept[_GRID]
+        if grid.ready:
+            frame.segment = schedule
+            run.frame = grid.ready.pop(0)
+            return None
+        if grid.waiting or any(grid.receivers.values()):
+            raise undefined(op, "a process waits for one that has ended")
+        del run.kept[_GRID]
+        return after
+
+    schedule.control = go_on
+
+    def start(frame: Frame) -> Segment:
+        run: Run = frame.slots[0]
+        grid = run.kept[_GRID] = Grid(len(rows), len(rows[0]), frame)
+        grid.feeds = [function for function in feeds if function is not None]
+        given, made = iter(operands), iter(results)
+        for number, function in enumerate(functions):
+            assert function is not None
+            code: FunctionCode = compiler.code_of(function)
+            type_ = function.prop("function_type", at.TypeAttr).type
+            count = len(type_.results) if isinstance(type_, ty.FunctionType) else 0
+            root = compiler.new_frame(code, run, frame, tuple(islice(made, count)), op)
+            for slot, operand in zip(code.entry.arguments, islice(given, len(code.entry.arguments)), strict=True):
+                root.slots[slot] = frame.slots[operand]
+            grid.roots[id(root)] = divmod(number, len(rows[0]))
+            grid.ready.append(root)
+        return schedule
+
+    return start
