@@ -149,6 +149,7 @@ def read_fields(p: Any, parameters: Sequence[Parameter]) -> tuple[Any, ...]:
         parameter = by_name.get(name)
         if parameter is None:
             p.error(f"expected one of: {', '.join(f'`{each}`' for each in by_name)}", hint=p.similar(name, by_name))
+        assert parameter is not None
         p.pos += 1
         if name in values:
             p.error(f"duplicated `{name}` entry")

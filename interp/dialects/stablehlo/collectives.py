@@ -228,8 +228,8 @@ def _verify_reduce_scatter(op: Operation) -> str | None:
     whole, part = one[axis], other[axis]
     if whole is None or part is None:
         return None
-    for name, size in (("result", part), ("operand", whole)):
-        if not size:
+    for name, extent in (("result", part), ("operand", whole)):
+        if not extent:
             return Unprefixed(f"{name} dimension size at scatter_dimension cannot be zero")
     if whole % part:
         return Unprefixed(
