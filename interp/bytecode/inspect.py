@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.interp.bytecode.encoding import ByteCursor
 from halfulp.interp.bytecode.index import Container, FileIndex, schema_of
-from halfulp.interp.bytecode.reader import read_as
+from halfulp.interp.bytecode.reader import read_as, registry_of
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.ir.errors import BytecodeError
@@ -90,7 +90,7 @@ def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Re
         summary.sections.append((section.name, content.pos, content.left))
     summary.strings = len(file.strings)
     summary.string_bytes = sum(len(text.encode("utf-8", "surrogateescape")) for text in file.strings)
-    registry = registry or default_registry()
+    registry = registry or registry_of(file)
     schemas = (summary.schema,) if summary.schema is not None else tuple(Schema)
     for schema in schemas:
         index = FileIndex(file, schema, registry, allow_unregistered=True)

@@ -655,11 +655,6 @@ def _value_of(value: SSAValue, values: Mapping[SSAValue, SSAValue], aliases: Map
     return values[value]
 
 
-def is_portable(module: Module) -> bool:
-    """Tell whether a module has ops of VHLO."""
-    return any(op.name.startswith("vhlo.") for op in module.walk())
-
-
 def of_vhlo(module: Module) -> Module:
     """Return the module of StableHLO for one of VHLO, of any version. Raises Unsupported for a malformed artifact."""
     return _rebuilt(module, _head_of_vhlo, _builtin)

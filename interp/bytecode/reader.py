@@ -531,27 +531,35 @@ def read_unverified(
     with PausedCollector():
         try:
             file = Container(data)
-            if registry is None and "vhlo" in file.strings:
-                return _read_portable(file, allow_unregistered, skip_unknown)
-            registry = registry or default_registry()
             known = schema or schema_of(file.producer)
+            chosen = registry or registry_of(file)
             try:
-                return read_as(file, known or Schema.MLIR22, registry, allow_unregistered, skip_unknown)
+                module = read_as(file, known or Schema.MLIR22, chosen, allow_unregistered, skip_unknown)
             except BytecodeError:
-                if known is not None:
+                if known is not None or _is_portable(file):
                     raise
-                return read_as(file, Schema.LLVM24, registry, allow_unregistered, skip_unknown)
+                module = read_as(file, Schema.LLVM24, chosen, allow_unregistered, skip_unknown)
         except BytecodeError as error:
             error.filename = filename
             raise
+        if registry is None and _is_portable(file):
+            from halfulp.interp.bytecode.portable import of_vhlo
+
+            return of_vhlo(module)
+        return module
 
 
-def _read_portable(file: Container, allow_unregistered: bool, skip_unknown: bool) -> Module:
-    """Read a portable artifact of StableHLO."""
+def _is_portable(file: Container) -> bool:
+    return "vhlo" in file.strings
+
+
+def registry_of(file: Container) -> Registry:
+    """Return the known dialects; for a portable artifact of StableHLO, with VHLO."""
+    if not _is_portable(file):
+        return default_registry()
     from halfulp.interp.bytecode import portable
 
-    module = read_as(file, Schema.MLIR22, portable.registry(), allow_unregistered, skip_unknown)
-    return portable.of_vhlo(module) if portable.is_portable(module) else module
+    return portable.registry()
 
 
 def read_as(

@@ -261,6 +261,10 @@ def _unstable(module: Module) -> str | None:
 def run(count: int, seed: int, first: int = 0, stablehlo: bool = False) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read ``count`` inputs of a seed. Return those that fail, and the count of each outcome."""
     numbers = range(first, first + count)
+    if stablehlo:
+        # Import the dialects: no single input takes that time.
+        for text in stablehlo_texts():
+            parse_module(text, "original")
     return read_all(lambda number: mutant(seed, number, stablehlo), check, str, numbers, MAX_MEMORY)
 
 

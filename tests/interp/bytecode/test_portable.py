@@ -16,6 +16,7 @@ from halfulp.command import main as cli
 from halfulp.interp.bytecode.encoding import ByteCursor
 from halfulp.interp.bytecode.exported import artifact_in
 from halfulp.interp.bytecode.index import Container
+from halfulp.interp.bytecode.inspect import inspect
 from halfulp.interp.bytecode.vhlo_codes import FIELDS, vhlo_type
 from halfulp.interp.ir.errors import BytecodeError, InputError, Unsupported
 
@@ -183,6 +184,13 @@ def test_what_jax_exports_is_loaded_and_run(tmp_path: Path, capsys: pytest.Captu
     assert cli.main(["translate", str(path), "--emit-portable=1.0.0", "-o", str(tmp_path / "old")]) == 0
     assert (tmp_path / "old").read_bytes()[4:22] == b"\x0dStableHLO_v1.0.0\0"
     assert hu.print_module(hu.load(tmp_path / "old")) == hu.print_module(module)
+
+
+def test_a_summary_counts_the_ops_of_an_artifact() -> None:
+    summary = inspect(hu.write_portable(hu.parse(OLD)))
+    assert summary.problem is None
+    assert summary.ops["vhlo.gather_v2"] == 1
+    assert {dialect.name for dialect in summary.dialects} == {"builtin", "vhlo"}
 
 
 def test_other_data_is_not_taken_for_an_export() -> None:
