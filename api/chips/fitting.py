@@ -40,6 +40,12 @@ NEARLY = 12
 MOST_OTHERS = 200
 """The most other candidates that are looked for, and told."""
 
+BESIDE = 24
+"""Of the others with one change, one of each of so many structures is changed further in all fields."""
+
+_GROUPED = ("group", "order")
+"""The fields that have another structure for nearly each value."""
+
 ALIKE = 3
 """Of other candidates with changes of the same fields, so many are changed further, and compared on next inputs."""
 
@@ -331,9 +337,20 @@ class _Answer:
         alone = {pair for each in found for pair in differences(own, each).items()}
         # Fields that own, alone, cannot have other values of.
         tied = {*self.values} - {name for name, _ in self._single(own, whole=True)}
+        most = len(found) + MOST_OTHERS
+        # First beside one of each form and group: there, other values of the other fields may do.
+        beside: dict[tuple[Any, ...], Accumulator] = {}
+        for each in found:
+            beside.setdefault(structure(each), each)
+        for rule in itertools.islice(beside.values(), BESIDE):
+            if len(found) > most:
+                break
+            pairs = ((name, each) for name, each in self._single(rule, True) if name not in _GROUPED)
+            put(each for name, each in pairs if (name, getattr(each, name)) not in alone)
+        alone = {pair for each in found for pair in differences(own, each).items()}
         counts: dict[tuple[str, ...], int] = {}
-        last, number = bench.tried + EXPLORED, 0
-        while (number := number + 1) < len(found) and bench.tried < last and len(found) <= MOST_OTHERS:
+        last, most, number = bench.tried + EXPLORED, len(found) + MOST_OTHERS, 0
+        while (number := number + 1) < len(found) and bench.tried < last and len(found) <= most:
             rule = list(found)[number]
             names = tuple(differences(own, rule))
             counts[names] = counts.get(names, 0) + 1

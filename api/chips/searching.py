@@ -2,9 +2,10 @@
 
 `Bench` compares candidates with a sample of the rows, many at once; one that explains the sample is compared with all
 rows, and rows that it does not explain join the sample. `Search` begins with rows of few terms, on which the grouping
-of products matters little, so they tell the roundings and bits. Then it takes all rows. The best candidate is changed
-in steps that widen: one field at a time; then all groupings; then fields that must change together. So a candidate that
-is no better than its neighbors is not the end.
+of products matters little, so they tell the roundings and bits. Then it takes all rows, and begins with candidates of
+all forms and groups. The best candidate is changed in steps that widen: one field at a time; then its form and
+groups, and all limits of the alignment; then fields that must change together. Candidates of a structure that was
+changed often wait longer. So one that is no better than its neighbors is not the end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.chips.candidates import changed, near, quick
+from halfulp.chips.candidates import changed, near, quick, reduced
 from halfulp.chips.rows import Rows
 from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
@@ -40,15 +41,31 @@ FEWEST = 24
 BUDGET = 60_000
 """The candidates that are tried in each part of the search."""
 
-_SPECIAL = 8.0
-"""What a special row adds to the distance of a candidate that does not explain the ordinary rows."""
+STARTS = 400
+"""So many of the first candidates are kept, two of a structure."""
 
-_FORMS = tuple(
+ALL_GROUPS = 16
+"""Of longer rows, only groups that are powers of two are tried at the beginning."""
+
+ALIKE = 3
+"""So many candidates of a structure that are as far from the rows are kept: most such ones are the same in these rows.
+"""
+
+PER_FORM = 4
+"""So many candidates of a form that explain rows of few terms are tried with all groupings."""
+
+Form = tuple[str, str]
+FORMS: tuple[Form, ...] = tuple(
     (tree, c)
     for tree in ("flat", "sequential", "neighbours", "halves", "even_odd")
     for c in ("with", "last", "end")
     if tree != "even_odd" or c == "last"
 )
+"""Trees with the places of C."""
+
+
+FLAT = 3
+"""So many forms are tried first: a sum of all terms at once, as in the units of most chips."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +106,9 @@ class Bench:
 
     def _take(self, sample: Indices) -> None:
         """Compare candidates with these rows first."""
-        ordinary, others = sample[~self.special[sample]], sample[self.special[sample]]
+        ordinary = sample[~self.special[sample]]
         self.sample, self.some = sample, self.all.at(sample)
         self.ordinary, self.few = ordinary, self.all.at(ordinary)
-        self.beyond = _SPECIAL * len(others)
         self.many = self._many_rules(self.few) if takes(self.op) and len(ordinary) else None
         self.begin = ordinary[:: max(1, len(ordinary) // FIRST)]
         first = self.all.at(self.begin)
@@ -147,11 +163,11 @@ class Bench:
         found.sort(key=lambda each: each[0])
         left: dict[Any, list[Accumulator]] = {}
         for number, (distance, missed, key, rule) in enumerate(found):
-            if number < FIRST or number < len(found) // 12 or not distance:
+            if number < FIRST or number < len(found) // 12 or not missed.any():
                 left.setdefault(key, []).append(rule)
                 continue
             self.tried += 1
-            self.scores[rule] = distance * len(self.few) / len(rows) + self.beyond
+            self.scores[rule] = distance * len(self.few) / len(rows)
             if rule not in self.excluding:
                 where = np.flatnonzero(missed)
                 self._exclude(rule, self.begin[where], len(where), len(rows))
@@ -160,10 +176,13 @@ class Bench:
     def _distances(self, rows: Rows, many: ManyRules, rules: Sequence[Accumulator]) -> tuple[Mask, Any]:
         """Return which rows [rules, rows] rules of one structure do not explain, and how far each is from the rows."""
         columns = {name: [getattr(rule, name) for rule in rules] for name in VARIED}
-        columns = {name: values for name, values in columns.items() if any(value != values[0] for value in values)}
+        # Rules may differ in other fields only: one column says how many there are.
+        columns = {name: each for name, each in columns.items() if name == "bits" or any(v != each[0] for v in each)}
         codes, certain = many.codes(rules[0], columns)
         wrong = (codes != rows.d) & certain
-        return wrong, np.where(wrong, _distances(FORMATS[self.op.d], codes, rows.d), 0).sum(axis=1)
+        # What is not certain must not count as explained.
+        distances = np.where(wrong, _distances(FORMATS[self.op.d], codes, rows.d), ~certain).sum(axis=1)
+        return wrong, distances
 
     def _compare_many(self, rules: Sequence[Accumulator]) -> list[Accumulator]:
         """Score rules of one structure on the ordinary rows, and return those that may explain them."""
@@ -176,7 +195,7 @@ class Bench:
             if not count:
                 left.append(rule)
                 continue
-            self.scores[rule] = distance + self.beyond
+            self.scores[rule] = distance
             if rule not in self.excluding:
                 self._exclude(rule, self.ordinary[np.flatnonzero(row)[:3]], count, len(self.ordinary))
         return left
@@ -184,7 +203,11 @@ class Bench:
     def _compare_one(self, rule: Accumulator) -> None:
         self.tried += self.many is None
         got = self.some.by(rule, self.op).codes
-        self.scores[rule] = float(_distances(FORMATS[self.op.d], got, self.some.d).sum())
+        distances = _distances(FORMATS[self.op.d], got, self.some.d)
+        special = self.special[self.sample]
+        # Special rows tell about few fields: all of them count less than an ordinary row.
+        others = float(distances[special].sum())
+        self.scores[rule] = float(distances[~special].sum()) + others / (1 + others)
         wrong = np.flatnonzero(got != self.some.d)
         if len(wrong):
             self._exclude(rule, self.sample[wrong], len(wrong), len(self.sample))
@@ -272,30 +295,64 @@ class Search:
         self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
-        """Return the best candidates, those that explain all rows first."""
-        starts: list[Accumulator | None] = [*known, *self._starts(2)]
+        """Return the best candidates, those that explain all rows first. Simple forms are tried before all."""
+        found = self._run(known, FORMS[:FLAT], BUDGET // 8)
+        return found if found and not found[0][0] else self._run(known, FORMS, BUDGET)
+
+    def _run(self, known: Sequence[Accumulator], forms: Sequence[Form], budget: int) -> list[tuple[float, Accumulator]]:
+        """Search from rules of these forms."""
+        found = list[tuple[float, Accumulator]]()
         if self.few is not None:
-            found = self._improve(self.few, starts, BUDGET // 8, enough=8)
-            starts = [*known, *self._starts(8), *(rule for _, rule in found[:24])]
-        return self._improve(self.whole, starts, BUDGET, enough=1)
+            starts = self._starts(2, forms, self.groupings[:1])
+            found = self._improve(self.few, [*known, *starts], budget // 8, enough=8)
+        best: dict[tuple[str, str, bool], list[Accumulator]] = {}
+        for _, rule in found[: len(found) // 2]:
+            members = best.setdefault((rule.tree, rule.c, rule.partial != KEPT), [])
+            if len(members) < PER_FORM:
+                members.append(rule)
+        again = (
+            changed(rule, group=group, order=order)
+            for members in best.values()
+            for rule in members
+            for group, order in self.groupings
+        )
+        starts = itertools.chain(known, again, self._starts(8, forms, self.groupings))
+        return self._improve(self.whole, starts, budget, enough=1)
 
     @property
     def tried(self) -> int:
         """How many candidates were tried."""
         return self.whole.tried + (self.few.tried if self.few is not None else 0)
 
-    def _starts(self, apart: int) -> Iterator[Accumulator | None]:
+    @cached_property
+    def groupings(self) -> list[tuple[int, int]]:
+        """The groups and orders to begin with: groups of consecutive elements, and powers of two."""
+        seen, found = set[tuple[int, ...]](), list[tuple[int, int]]()
+        k = self.op.shape[2]
+        for group in self.values["group"]:
+            if group & (group - 1) and k > ALL_GROUPS:
+                continue
+            for order in (0, *(1 << n for n in range(k.bit_length()))) if group & (group - 1) == 0 < group else (0,):
+                key = (group, *Accumulator(group=group, order=order).dealt(k))
+                if key not in seen:
+                    seen.add(key)
+                    found.append((group, order))
+        return found
+
+    def _starts(
+        self, apart: int, forms: Sequence[Form], groupings: Sequence[tuple[int, int]]
+    ) -> Iterator[Accumulator | None]:
         """Yield a few rules of each structure, with what results show by themselves. ``apart``: of the bits."""
         seen, most = self._seen(), max(bits for bits in self.values["bits"] if bits is not None)
         partials = (KEPT, "to_nearest_even", "toward_zero")
-        for (tree, c), partial in itertools.product(_FORMS, partials):
+        for (tree, c), partial, (group, order) in itertools.product(forms, partials, groupings):
             if partial != KEPT and (tree, c) in (("flat", "with"), ("flat", "end")):
                 continue
-            for bits in (None, *range(0, most, apart)):
+            for bits in (None, *range(apart // 2, most, apart)):
                 for rounding in ("to_nearest_even", "toward_zero", "upward"):
                     for cut in ("toward_zero", "to_nearest_even") if bits is not None else ("toward_zero",):
-                        given = {**seen, "tree": tree, "c": c, "bits": bits, "partial": partial}
-                        yield changed(Accumulator(), **given, rounding=rounding, cut=cut)
+                        given = {**seen, "tree": tree, "c": c, "bits": bits, "partial": partial, "group": group}
+                        yield changed(Accumulator(), **given, order=order, rounding=rounding, cut=cut)
 
     def _seen(self) -> dict[str, Any]:
         """Return values of fields that the results suggest: they are only a start."""
@@ -321,24 +378,32 @@ class Search:
         numbers = itertools.count()
         waiting: list[_Node] = []
         seen: dict[Accumulator, float] = {}
-        structures = set[tuple[Any, ...]]()
+        same, ties = set[Accumulator](), dict[Any, int]()
+        changes: dict[tuple[Any, ...], int] = {}
 
-        def put(found: Iterable[tuple[float, Accumulator]], most: int, below: float = float("inf")) -> None:
-            """Keep the best of candidates that are new."""
-            kept, alike = 0, dict[tuple[Any, ...], int]()
+        def urgency(score: float, rule: Accumulator, step: int) -> float:
+            return score * (1 + _WIDER * step + _OFTEN * changes.get(_without_order(rule), 0))
+
+        def put(found: Iterable[tuple[float, Accumulator]], most: int, alike: int, below: float = float("inf")) -> None:
+            """Keep the best of candidates that are new, not more than ``alike`` of a structure."""
+            counts: dict[tuple[Any, ...], int] = {}
             for score, rule in sorted(found, key=lambda each: each[0]):
-                if kept >= most or score >= below:
+                if most <= 0 or score >= below:
                     break
                 key = structure(rule)
-                if rule in seen or alike.get(key, 0) >= max(2, most // 4):
+                if counts.get(key, 0) >= alike or rule in seen:
                     continue
-                alike[key] = alike.get(key, 0) + 1
-                structures.add(key)
+                plain, plateau = reduced(rule, self.op), (key, round(score, 6))
+                if plain in same or ties.get(plateau, 0) >= ALIKE:
+                    continue
+                same.add(plain)
+                ties[plateau] = ties.get(plateau, 0) + 1
+                counts[key] = counts.get(key, 0) + 1
                 seen[rule] = score
-                heapq.heappush(waiting, _Node(score, next(numbers), score, rule, 0))
-                kept += 1
+                heapq.heappush(waiting, _Node(urgency(score, rule, 0), next(numbers), score, rule, 0))
+                most -= 1
 
-        put(bench.rank(starts), 48)
+        put(bench.rank(starts), STARTS, 2)
         sample, last = bench.sample, bench.tried + budget
         while waiting and bench.tried < last:
             if sum(not score for score in seen.values()) >= enough:
@@ -349,20 +414,26 @@ class Search:
                 if bench.sample is not sample:
                     continue
                 waiting = [
-                    replace(node, score=seen[node.rule], urgency=_urgency(seen[node.rule], node.step))
+                    replace(node, score=seen[node.rule], urgency=urgency(seen[node.rule], node.rule, node.step))
                     for node in waiting
                 ]
                 heapq.heapify(waiting)
             node = heapq.heappop(waiting)
             if not node.score:
                 continue
+            now = urgency(node.score, node.rule, node.step)
+            if waiting and now > waiting[0].urgency:
+                heapq.heappush(waiting, replace(node, urgency=now))
+                continue
+            key = _without_order(node.rule)
+            changes[key] = changes.get(key, 0) + 1
             found = bench.rank(self._changes(node.rule, node.step, bench is self.few))
-            put(found, 6, node.score)
-            # A structure may be better with other values only.
-            put([each for each in found if structure(each[1]) not in structures], 3)
+            put(found, 8, 4, node.score)
+            # Another structure may be better with other values only.
+            put([each for each in found if _without_order(each[1]) not in changes], 4, 1)
             if node.step < _STEPS:
-                again = replace(node, step=node.step + 1, urgency=_urgency(node.score, node.step + 1))
-                heapq.heappush(waiting, again)
+                step = node.step + 1
+                heapq.heappush(waiting, replace(node, step=step, urgency=urgency(node.score, node.rule, step)))
         return sorted(((score, rule) for rule, score in seen.items()), key=lambda each: each[0])
 
     def _changes(self, rule: Accumulator, step: int, few: bool) -> Iterator[Accumulator | None]:
@@ -374,20 +445,37 @@ class Search:
                 for value in values:
                     if value != getattr(rule, name):
                         yield changed(rule, **{name: value})
+        elif step == 1:
             yield from self._forms(rule, few)
-        elif step in _GROUPED and not few:
-            for (tree, c), group in itertools.product(_FORMS, self.values["group"]):
-                yield changed(rule, tree=tree, c=c, group=group)
+            for group, order in self.groupings if not few else ():
+                yield changed(rule, group=group, order=order)
+        elif step == 2 and not few:
             for group, order in itertools.product(self.values["group"], self.values["order"]):
                 yield changed(rule, group=group, order=order)
+            for (tree, c), group in itertools.product(FORMS, self.values["group"]):
+                yield changed(rule, tree=tree, c=c, group=group)
+        if step == 1 and rule.bits is not None:
+            yield from self._shifted(rule)
         for block in _TOGETHER[step]:
             yield from self._block(rule, block)
+
+    def _shifted(self, rule: Accumulator) -> Iterator[Accumulator | None]:
+        """Yield rules in which all that limits alignments is a little larger or smaller: one may hide the others."""
+        lists = []
+        for name in ("bits", "shifter", "c_shifter", "zero_exponent"):
+            now, values = getattr(rule, name), self.values[name]
+            lists.append([now] if now is None else [each for each in range(now - 3, now + 4) if each in values])
+        for bits, shifter, c_shifter, zero_exponent in itertools.product(*lists):
+            yield changed(rule, bits=bits, shifter=shifter, c_shifter=c_shifter, zero_exponent=zero_exponent)
 
     def _forms(self, rule: Accumulator, few: bool) -> Iterator[Accumulator | None]:
         """Yield rules with another tree, place of C, and handling of partial sums and small numbers."""
         partials = dict.fromkeys((rule.partial, KEPT, "to_nearest_even"))
-        for (tree, c), partial, products in itertools.product(_FORMS, partials, ("exact", "rounded")):
+        for (tree, c), partial, products in itertools.product(FORMS, partials, ("exact", "rounded")):
             yield changed(rule, tree=tree, c=c, partial=partial, products=products)
+        # What is rounded when depends on the form.
+        for (tree, c), cut, cut_sums in itertools.product(FORMS, self.values["cut"], self.values["cut_sums"]):
+            yield changed(rule, tree=tree, c=c, cut=cut, cut_sums=cut_sums)
         for flush, zero, steps in itertools.product((False, True), self.values["zero"], self.values["steps"]):
             yield changed(rule, flush=flush, zero=zero, steps=steps)
 
@@ -416,17 +504,18 @@ _TOGETHER: tuple[tuple[tuple[str, ...], ...], ...] = (
 """The fields that are changed together in each step."""
 
 _STEPS = len(_TOGETHER) - 1
-_GROUPED = (1,)
-"""The steps in which all groupings are tried."""
+_WIDER, _OFTEN = 0.35, 0.1
+"""How much longer a candidate waits for each step before, and for each change of a candidate of its structure."""
 
 
-def _urgency(score: float, step: int) -> float:
-    return score * (1 + 0.35 * step)
+def _without_order(rule: Accumulator) -> tuple[Any, ...]:
+    """Return the structure of a rule without the order of elements."""
+    return rule.tree, rule.c, rule.group, rule.products, rule.partial != KEPT
 
 
 def structure(rule: Accumulator) -> tuple[Any, ...]:
     """Return which terms a rule adds when."""
-    return rule.tree, rule.c, rule.group, rule.order, rule.products, rule.partial != KEPT
+    return *_without_order(rule), rule.order
 
 
 def _once(indices: Indices, count: int) -> Indices:

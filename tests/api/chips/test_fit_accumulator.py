@@ -73,9 +73,11 @@ def check(found: AccumulatorFit, rule: Accumulator, rows: Rows) -> None:
 
 def search_less(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     """Try fewer candidates than by default: enough for few products and few fields."""
+    monkeypatch.setattr(searching, "FORMS", searching.FORMS[: searching.FLAT])
     monkeypatch.setattr(searching, "BUDGET", budget)
     monkeypatch.setattr(searching, "SAMPLE", 64)
     monkeypatch.setattr(fitting, "EXPLORED", budget // 4)
+    monkeypatch.setattr(fitting, "MOST_OTHERS", 20)
     monkeypatch.setattr(fitting, "ASKED", 200)
 
 
@@ -133,6 +135,20 @@ def test_reduced_rules_are_the_same(count: int) -> None:
         one, other = (rows.by(each, rows.operation()).codes for each in (rule, short))
         assert (one == other).all(), (rule.text, short.text, type, acc, k)
     assert resets > count // 4
+
+
+def test_ranks() -> None:
+    """The planted rule comes first, also among rules that differ in NaNs alone. An exact sum that has too many bits to
+    be compared quickly does not count as right.
+    """
+    rows = planted(replace(VOLTA, nan="default"), "bf16", "f32", 4, 300)
+    bench = searching.Search(rows, values_of(rows.operation())).whole
+    rules = [replace(VOLTA, nan=nan) for nan in ("ones", "default")]
+    (wrong, _), (right, _) = bench.rank(rules)
+    assert (0 < wrong < 1, right) == (True, 0)
+    exact = Accumulator(rounding="toward_zero", overflow="infinity")
+    near = replace(VOLTA, nan="default", bits=22)
+    assert bench.score(exact) > bench.score(near) > 1
 
 
 def test_a_chip_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
