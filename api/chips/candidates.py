@@ -166,7 +166,8 @@ def reduced(rule: Accumulator, op: TileOp) -> Accumulator:
         if rule.partial == KEPT and not plain:
             given["tree"] = "flat"
             given["c"] = "with" if rule.c == "last" else rule.c
-        exact = d.mantissa_bits >= a.mantissa_bits + b.mantissa_bits + 1 and wide and _no_product_is_small(op)
+        fraction = d.mantissa_bits if rule.fraction is None else rule.fraction
+        exact = fraction >= a.mantissa_bits + b.mantissa_bits + 1 and wide and _no_product_is_small(op, fraction)
         if exact and rule.products == "rounded" and not rule.flush and rule.zero == "ieee" and not plain:
             given["products"] = "exact"
         if not rule.flush:
@@ -196,9 +197,10 @@ def _same_tree(tree: str, terms: tuple[int, ...]) -> str:
     return next(each for each, shape in shapes.items() if shape == shapes[tree])
 
 
-def _no_product_is_small(op: TileOp) -> bool:
+def _no_product_is_small(op: TileOp, fraction: int) -> bool:
+    """Tell whether no product needs places below those of D with so many fraction bits."""
     a, b, d = (FORMATS[name] for name in (op.a, op.b, op.d))
-    return a.emin - a.mantissa_bits + b.emin - b.mantissa_bits >= d.emin - d.mantissa_bits
+    return a.emin - a.mantissa_bits + b.emin - b.mantissa_bits >= d.emin - fraction
 
 
 def _same_steps(steps: str, op: TileOp) -> str:

@@ -342,13 +342,16 @@ class Search:
     def _starts(
         self, apart: int, forms: Sequence[Form], groupings: Sequence[tuple[int, int]]
     ) -> Iterator[Accumulator | None]:
-        """Yield a few rules of each structure, with what results show by themselves. ``apart``: of the bits."""
+        """Yield a few rules of each structure, with what results show by themselves. ``apart``: of the bits; for the
+        simplest structures, all bits are tried.
+        """
         seen, most = self._seen(), max(bits for bits in self.values["bits"] if bits is not None)
         partials = (KEPT, "to_nearest_even", "toward_zero")
         for (tree, c), partial, (group, order) in itertools.product(forms, partials, groupings):
             if partial != KEPT and (tree, c) in (("flat", "with"), ("flat", "end")):
                 continue
-            for bits in (None, *range(apart // 2, most, apart)):
+            step = 1 if partial == KEPT and not order and len(forms) == FLAT else apart
+            for bits in (None, *range(step // 2, most, step)):
                 for rounding in ("to_nearest_even", "toward_zero", "upward"):
                     for cut in ("toward_zero", "to_nearest_even") if bits is not None else ("toward_zero",):
                         given = {**seen, "tree": tree, "c": c, "bits": bits, "partial": partial, "group": group}

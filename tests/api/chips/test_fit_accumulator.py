@@ -137,6 +137,14 @@ def test_reduced_rules_are_the_same(count: int) -> None:
     assert resets > count // 4
 
 
+def test_short_rounded_products_are_kept() -> None:
+    """A product of two f16 has 21 fraction bits: it is exact in f32, but not in 11 bits."""
+    op = hard_rows(("f16", "f16", "f32", "f32"), 4, 1, 1).operation()
+    for fraction, products in ((None, "exact"), (21, "exact"), (20, "rounded"), (11, "rounded")):
+        rule = Accumulator(products="rounded", partial="to_nearest_even", fraction=fraction)
+        assert reduced(rule, op).products == products, fraction
+
+
 def test_ranks() -> None:
     """The planted rule comes first, also among rules that differ in NaNs alone. An exact sum that has too many bits to
     be compared quickly does not count as right.
