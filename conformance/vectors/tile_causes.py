@@ -342,7 +342,9 @@ def _of_first(axis: int) -> Edit:
 def misrounded_products(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
     """Yield the faults of `datapaths.FAULTS` that a multiplier can have in the rounding of its products."""
     multiply = _multiplier(computation)
-    for name, fault in faults_of(multiply, sample) if multiply is not None else ():
+    if multiply is None:
+        return
+    for name, fault in faults_of(multiply, sample):
         if fault.fault.place is Place.SUM:
             slow = computation.products > FEW_PRODUCTS
             yield through(f"products with {name}", partial(_with_products, multiply, fault), slow)
