@@ -98,8 +98,9 @@ def _entry(a: Codes, i: int, j: int, arithmetic: Arithmetic) -> Codes:
     return a[..., i, j, None, :] if arithmetic.is_complex else a[..., i, j, None]
 
 
-def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Return the factor of each matrix, with zeros in the other triangle, and which matrices are positive definite.
+def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.NDArray[np.int32]]:
+    """Return the factor of each matrix, with zeros in the other triangle, and the order of its first leading part that
+    is not positive definite, 0 if there is none.
 
     Column by column: the products of the elements found are subtracted in their order, the diagonal is the root of the
     real part, and the others are divided by it. Of ``a`` one triangle is read.
@@ -108,7 +109,7 @@ def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.
         a = transposed(a, arithmetic, conjugate=True)
     size = a.shape[arithmetic.axis(-1)]
     factor = np.zeros_like(a)
-    definite = np.ones(a.shape[: a.ndim - 2 - arithmetic.is_complex], np.bool_)
+    failed = np.zeros(a.shape[: a.ndim - 2 - arithmetic.is_complex], np.int32)
     for j in range(size):
         column = _below(a, j, arithmetic)
         for k in range(j):
@@ -122,7 +123,7 @@ def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.
             pivot = of_parts(real, np.zeros_like(imaginary), arithmetic.fmt)
         else:
             real = pivot
-        definite &= _positive(arithmetic.fmt, real)[..., 0]
+        failed = np.where((failed == 0) & ~_positive(arithmetic.fmt, real)[..., 0], np.int32(j + 1), failed)
         root = arithmetic("sqrt", pivot)
         below = arithmetic("divide", column, root)
         if arithmetic.is_complex:
@@ -133,7 +134,7 @@ def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.
             factor[..., j:, j] = below
     if not lower:
         factor = transposed(factor, arithmetic, conjugate=True)
-    return factor, definite
+    return factor, failed
 
 
 def _below(a: Codes, k: int, arithmetic: Arithmetic, first: int | None = None) -> Codes:
@@ -147,6 +148,42 @@ def _positive(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.bool_]:
     infinity = codes.dtype.type(fmt.infinity_magnitude if fmt.infinity_code is not None else fmt.max_magnitude)
     positive: npt.NDArray[np.bool_] = ((codes & sign) == 0) & (codes != 0) & (codes <= infinity)
     return positive
+
+
+def factor_lu(a: Codes, arithmetic: Arithmetic) -> tuple[Codes, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return both factors of each matrix in one, the rows that each column swapped with, counted from 1, and the number
+    of the first pivot that is 0, or 0.
+
+    Column by column: the first element of the largest magnitude, of a complex number the sum of those of its parts,
+    comes to the diagonal; those below are divided by it; from the columns to the right the products are subtracted.
+    """
+    batch = a.shape[: a.ndim - 2 - arithmetic.is_complex]
+    rows, columns = (a.shape[arithmetic.axis(axis)] for axis in (-2, -1))
+    steps = min(rows, columns)
+    found, pivots, failed = a.copy(), np.zeros((*batch, steps), np.int32), np.zeros(batch, np.int32)
+    for place in np.ndindex(batch):
+        matrix = found[place]
+        for k in range(steps):
+            largest = k + int(np.argmax(_magnitudes(matrix[k:, k], arithmetic)))
+            pivots[(*place, k)] = largest + 1
+            matrix[[k, largest]] = matrix[[largest, k]]
+            if not _magnitudes(matrix[k : k + 1, k], arithmetic)[0]:
+                failed[place] = failed[place] or k + 1
+                continue
+            matrix[k + 1 :, k] = arithmetic("divide", matrix[k + 1 :, k], matrix[k : k + 1, k])
+            products = arithmetic("multiply", matrix[k + 1 :, k, None], matrix[None, k, k + 1 :])
+            matrix[k + 1 :, k + 1 :] = arithmetic("subtract", matrix[k + 1 :, k + 1 :], products)
+    return found, pivots, failed
+
+
+def _magnitudes(codes: Codes, arithmetic: Arithmetic) -> npt.NDArray[Any]:
+    """Return numbers in the order of the magnitudes of a row of elements."""
+    without_sign = codes & codes.dtype.type(arithmetic.fmt.code_mask >> arithmetic.fmt.signed)
+    if not arithmetic.is_complex:
+        return without_sign
+    floats = np.float32 if arithmetic.fmt.bits == 32 else np.float64
+    total: npt.NDArray[Any] = np.ascontiguousarray(without_sign).view(floats).sum(axis=-1)
+    return total
 
 
 # --- Fourier transforms -----------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ _OPERATIONS = ("add", "subtract", "multiply", "divide", "sqrt", "negate")
 Compute = Callable[..., Sequence[Codes]]
 
 
-def _arithmetic(op: Operation, element: ty.Type, settings: Settings) -> Arithmetic:
+def arithmetic_of(op: Operation, element: ty.Type, settings: Settings) -> Arithmetic:
     """Return the arithmetic of StableHLO's elementwise ops on elements of a type."""
     kernels = {name: kernel_of(name, op, element, settings.profile) for name in _OPERATIONS}
     number = ty.number_type(element)
@@ -68,7 +68,7 @@ def _arithmetic(op: Operation, element: ty.Type, settings: Settings) -> Arithmet
     return Arithmetic(kernels, number.format, isinstance(element, ty.ComplexType))
 
 
-def _on_arrays(build: Callable[[Operation, Settings], Compute]) -> OnValues:
+def on_arrays(build: Callable[[Operation, Settings], Compute]) -> OnValues:
     """Return the evaluator of an op whose results depend on all elements: one that is poison makes all of them poison.
     ``build``: makes the function from the codes of the operands to those of the results.
     """
@@ -89,7 +89,7 @@ def _on_arrays(build: Callable[[Operation, Settings], Compute]) -> OnValues:
                 shape = codes.shape[: len(ty.shape_of(result.type) or ())]
                 ids = np.full(shape, spoiled, np.uint16) if spoiled else None
                 made.append(
-                    Value(result.type, np.ascontiguousarray(codes), ids, None, run.origins if spoiled else None)
+                    Value(result.type, np.asarray(codes, order="C"), ids, None, run.origins if spoiled else None)
                 )
             return tuple(made)
 
@@ -126,16 +126,16 @@ def _true(op: Operation, name: str) -> bool:
 
 
 def _cholesky(op: Operation, settings: Settings) -> Compute:
-    arithmetic = _arithmetic(op, ty.element_type(op.operands[0].type), settings)
+    arithmetic = arithmetic_of(op, ty.element_type(op.operands[0].type), settings)
     nan = arithmetic.fmt.nan_code
 
     def factor(a: Codes) -> Sequence[Codes]:
-        found, definite = cholesky(a, arithmetic, _true(op, "lower"))
+        found, failed = cholesky(a, arithmetic, _true(op, "lower"))
         # Of other matrices every element is NaN, as in XLA.
-        if not definite.all():
+        if failed.any():
             if nan is None:
                 raise ArithmeticError(f"a result is NaN, which {arithmetic.fmt} does not have")
-            found[~definite] = nan
+            found[failed != 0] = nan
         return (found,)
 
     return factor
@@ -148,7 +148,7 @@ stablehlo.op(
     results={"result": tensor_of("FCQ")},
     properties=(d.Property("lower", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False)),),
     verify=_verify_cholesky,
-    evaluate=_on_arrays(_cholesky),
+    evaluate=on_arrays(_cholesky),
 )
 
 
@@ -175,7 +175,7 @@ def _verify_triangular_solve(op: Operation) -> str | None:
 
 
 def _triangular_solve(op: Operation, settings: Settings) -> Compute:
-    arithmetic = _arithmetic(op, ty.element_type(op.operands[0].type), settings)
+    arithmetic = arithmetic_of(op, ty.element_type(op.operands[0].type), settings)
     left, lower, unit = (_true(op, name) for name in ("left_side", "lower", "unit_diagonal"))
     transpose = op.prop("transpose_a", EnumAttr).keywords
 
@@ -196,7 +196,7 @@ stablehlo.op(
         d.Property("unit_diagonal", d.BOOL_ATTR),
     ),
     verify=_verify_triangular_solve,
-    evaluate=_on_arrays(_triangular_solve),
+    evaluate=on_arrays(_triangular_solve),
 )
 
 
@@ -285,7 +285,7 @@ def _verify_fft(op: Operation) -> str | None:
 def _fft(op: Operation, settings: Settings) -> Compute:
     element = ty.element_type(op.operands[0].type)
     number = ty.number_type(element)
-    whole, part = (_arithmetic(op, each, settings) for each in (ty.ComplexType(number), number))
+    whole, part = (arithmetic_of(op, each, settings) for each in (ty.ComplexType(number), number))
     kind, lengths = op.prop("fft_type", EnumAttr).keywords, op.prop("fft_length", at.DenseArrayAttr).values
     return lambda x: (fourier(x, kind, tuple(lengths), whole, part),)
 
@@ -297,7 +297,7 @@ stablehlo.op(
     results={"result": tensor_of("FC")},
     properties=(d.Property("fft_length", d.INTEGER_64_ARRAY_ATTR), d.Property("fft_type", FFT_TYPE)),
     verify=_verify_fft,
-    evaluate=_on_arrays(_fft),
+    evaluate=on_arrays(_fft),
 )
 
 # --- normalisation ----------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ class _Features:
     def __init__(self, op: Operation, settings: Settings) -> None:
         self.axis = op.prop("feature_index", at.IntegerAttr).value
         self.element = ty.element_type(op.operands[0].type)
-        self.do = _arithmetic(op, self.element, settings)
+        self.do = arithmetic_of(op, self.element, settings)
         epsilon = op.prop("epsilon", at.FloatAttr)
         converted = scalar.convert(FORMATS["f32"], self.do.fmt, epsilon.code).code
         self.epsilon = ints_to_codes([converted], self.do.fmt.bits, ())
@@ -414,7 +414,7 @@ stablehlo.op(
     properties=_NORMALIZED,
     named_results=("grad_operand", "grad_scale", "grad_offset"),
     verify=_verify_normalization,
-    evaluate=_on_arrays(lambda op, settings: _Features(op, settings).gradient),
+    evaluate=on_arrays(lambda op, settings: _Features(op, settings).gradient),
 )
 stablehlo.op(
     "batch_norm_inference",
@@ -422,7 +422,7 @@ stablehlo.op(
     results={"result": _BATCH},
     properties=_NORMALIZED,
     verify=_verify_normalization,
-    evaluate=_on_arrays(lambda op, settings: _inference(op, settings)),
+    evaluate=on_arrays(lambda op, settings: _inference(op, settings)),
 )
 stablehlo.op(
     "batch_norm_training",
@@ -431,7 +431,7 @@ stablehlo.op(
     properties=_NORMALIZED,
     named_results=("output", "batch_mean", "batch_var"),
     verify=_verify_normalization,
-    evaluate=_on_arrays(lambda op, settings: _Features(op, settings).trained),
+    evaluate=on_arrays(lambda op, settings: _Features(op, settings).trained),
 )
 
 # --- random numbers ---------------------------------------------------------------------------------------------------
@@ -506,7 +506,7 @@ stablehlo.op(
     properties=(d.Property("rng_algorithm", RNG_ALGORITHM),),
     named_results=("output_state", "output"),
     verify=_verify_generator,
-    evaluate=_on_arrays(_generated),
+    evaluate=on_arrays(_generated),
 )
 
 # --- quantisation -----------------------------------------------------------------------------------------------------

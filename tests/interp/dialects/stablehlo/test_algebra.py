@@ -174,3 +174,45 @@ def test_tuples_and_tokens_pass_through() -> None:
       return %q#0 : tensor<i32> }"""
     (found,) = hu.run(text, np.int32(4))
     assert int(found.numpy()) == 4
+
+
+def test_lapack_factors_in_the_stated_order() -> None:
+    a = RNG.normal(size=(3, 3)).astype(np.float32)
+    found, pivots, failed = run(
+        "%r:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<3x3xf32>) -> "
+        "(tensor<3x3xf32>, tensor<3xi32>, tensor<i32>)",
+        "%r#0, %r#1, %r#2 : tensor<3x3xf32>, tensor<3xi32>, tensor<i32>",
+        a=("tensor<3x3xf32>", a),
+    )
+    expected, swapped = a.copy(), []
+    for k in range(3):
+        largest = k + int(np.argmax(np.abs(expected[k:, k])))
+        swapped.append(largest + 1)
+        expected[[k, largest]] = expected[[largest, k]]
+        for i in range(k + 1, 3):
+            expected[i, k] = expected[i, k] / expected[k, k]
+            for j in range(k + 1, 3):
+                expected[i, j] = expected[i, j] - expected[i, k] * expected[k, j]
+    assert np.array_equal(found, expected)
+    assert pivots.tolist() == swapped
+    assert int(failed) == 0
+    assert swapped != [1, 2, 3]
+
+
+def test_lapack_keeps_the_other_triangle_and_names_the_first_failure() -> None:
+    a = np.array([[4.0, 7.0], [2.0, 5.0]])
+    body = (
+        "%r:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : "
+        "(tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<i32>)"
+    )
+    results = "%r#0, %r#1 : tensor<2x2xf64>, tensor<i32>"
+    found, failed = run(body, results, a=("tensor<2x2xf64>", a))
+    assert found.tolist() == [[2.0, 7.0], [1.0, 2.0]]
+    assert int(failed) == 0
+    assert int(run(body, results, a=("tensor<2x2xf64>", np.array([[4.0, 0], [2.0, 1.0]])))[1]) == 2
+    body = (
+        "%r = stablehlo.custom_call @lapack_dtrsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, "
+        "trans_x = 84 : ui8, uplo = 76 : ui8}} : (tensor<2x2xf64>, tensor<2x1xf64>) -> tensor<2x1xf64>"
+    )
+    (x,) = run(body, "%r : tensor<2x1xf64>", a=("tensor<2x2xf64>", a), b=("tensor<2x1xf64>", np.array([[8.0], [10.0]])))
+    assert x.tolist() == [[1.0], [2.0]]
