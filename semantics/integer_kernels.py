@@ -223,7 +223,9 @@ RELATIONS: dict[str, Callable[[Word, Word, bool], Word]] = {
 
 
 def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading]) -> Implementation:
-    """Return the description of a sum, difference or product; a result that overflows in a reading is refused."""
+    """Return the description of a sum, difference or product. Elements are refused if the result overflows as signed or
+    unsigned numbers, whichever ``readings`` names.
+    """
     readings = tuple(readings)
 
     def implementation(a: Word, b: Word) -> Word:

@@ -118,7 +118,9 @@ def _product_f32(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratc
 
 
 def _quotient_f32(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
-    """Divide. The sign of a / b - s is that of (a - s * b) * b: in f64, s * b is exact, and nothing underflows."""
+    """Write a / b to ``s``. Return a number with the sign of a / b - s, and s as f64. The sign is that of (a - s * b) *
+    b: in f64, s * b is exact, and nothing underflows.
+    """
     p, q, r = scratch.floats
     np.divide(a, b, out=s)
     p[...] = s

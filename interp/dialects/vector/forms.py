@@ -227,7 +227,7 @@ def mask_axes(map_: AffineMapAttr) -> list[int]:
 
 
 def _default_map(source: Type, vector: ty.VectorType) -> AffineMapAttr | None:
-    """Return the map that stands for a form without a map; None if the source has too few dimensions."""
+    """Return the map that applies if an op has none; None if the source has too few dimensions."""
     rank = len(ty.shape_of(source) or ())
     element = ty.element_type(source)
     results = len(vector.shape) - (len(element.shape) if isinstance(element, ty.VectorType) else 0)

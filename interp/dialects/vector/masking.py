@@ -254,7 +254,9 @@ def maskable(name: str, words: Words | None = None) -> OnValues:
 
 
 def mask(op: Operation, compiler: Compiler) -> Action:
-    """Return the action that runs vector.mask. Without an op inside, lanes that are left out have the other value."""
+    """Return the action that runs vector.mask. If no op is inside, the lanes that the mask leaves out have the passthru
+    value.
+    """
     region, results = op.regions[0], compiler.slots(op.results)
     if len(op.operands) < 2 or len(region.blocks[0].operations) > 1:
         return passing((), compiler.region(region, compiler.resume(op)))
