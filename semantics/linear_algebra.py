@@ -178,7 +178,7 @@ def factor_lu(a: Codes, arithmetic: Arithmetic) -> tuple[Codes, npt.NDArray[np.i
 
 def _magnitudes(codes: Codes, arithmetic: Arithmetic) -> npt.NDArray[Any]:
     """Return numbers in the order of the magnitudes of a row of elements."""
-    without_sign = codes & codes.dtype.type(arithmetic.fmt.code_mask >> arithmetic.fmt.signed)
+    without_sign: npt.NDArray[Any] = codes & codes.dtype.type(arithmetic.fmt.code_mask >> arithmetic.fmt.signed)
     if not arithmetic.is_complex:
         return without_sign
     floats = np.float32 if arithmetic.fmt.bits == 32 else np.float64

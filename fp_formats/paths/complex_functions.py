@@ -34,7 +34,7 @@ def unary(name: str, fmt: FloatFormat, z: Codes, policy: FloatPolicy = SPEC) -> 
     from halfulp.fp_formats.reals import complex_functions
 
     ball = complex_functions.BALLS.get(name)
-    return _settled(ball, lambda a: complex_functions.unary(name, fmt, *a, policy), fmt, policy, z)
+    return _settled(ball, lambda a: complex_functions.unary(name, fmt, a[0], a[1], policy), fmt, policy, z)
 
 
 def binary(name: str, fmt: FloatFormat, z: Codes, w: Codes, policy: FloatPolicy = SPEC) -> Codes:

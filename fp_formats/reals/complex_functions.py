@@ -28,10 +28,12 @@ from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.reals import elementary
 from halfulp.fp_formats.reals.elementary import Exactly
 from halfulp.fp_formats.reals.functions import (
+    FUNCTIONS,
     SPECIALS,
     Grid,
     Kind,
     Special,
+    bits_of_precision,
     cell_of_ball,
     root,
 )
@@ -239,7 +241,7 @@ def _halved(x: Unpacked) -> Unpacked:
 
 def _times(factor: Callable[[], arb], name: str, x: Unpacked) -> Part:
     """Return a factor times the root of a number."""
-    row = elementary.functions.FUNCTIONS[name]
+    row = FUNCTIONS[name]
     return _ball(lambda: factor() * row.ball(_exact(number(x))))
 
 
@@ -324,7 +326,7 @@ def _cbrt_imaginary(x: Unpacked, y: Unpacked) -> Parts:
 def _cube_roots(x: Fraction, y: Fraction) -> tuple[Fraction, Fraction] | None:
     """Return the principal cube root, if it is rational: then it is a whole number times a power of two."""
     bits = max(x.denominator, y.denominator).bit_length() // 3 + 1
-    with elementary.functions.bits_of_precision(2 * bits + x.numerator.bit_length() + y.numerator.bit_length() + 64):
+    with bits_of_precision(2 * bits + x.numerator.bit_length() + y.numerator.bit_length() + 64):
         found = _complex(x, y).root(3) * 2**bits
         parts = [(part + arb(1) / 2).floor().unique_fmpz() for part in (found.real, found.imag)]
     if None in parts:
@@ -453,14 +455,14 @@ def _parts(name: str, x: Unpacked, y: Unpacked, reach: int) -> Parts:
         return row.on_real(x)
     if is_zero(x):
         return row.on_imaginary(x, y)
-    real, imaginary = number(x), number(y)
-    found = row.exact(real, imaginary)
+    first, second = number(x), number(y)
+    found = row.exact(first, second)
     if found is not None:
         return _known(found[0]), _known(found[1])
     if row.grows is not None:
-        real = max(min(real, Fraction(reach)), Fraction(-reach))
-    parts = _of_ball(lambda: row.ball(_complex(real, imaginary)))
-    if name == "log1p" and (real + 1, imaginary) in _UNITS:
+        first = max(min(first, Fraction(reach)), Fraction(-reach))
+    parts = _of_ball(lambda: row.ball(_complex(first, second)))
+    if name == "log1p" and (first + 1, second) in _UNITS:
         return _zero(0), parts[1]
     return parts
 
@@ -667,7 +669,7 @@ def _angle(y: Number, x: Number, reach: int) -> Parts:
         return _NANS
     v, u = ((number(part[0]), number(part[1])) for part in (y, x))
     above, below = (u[0] - v[1], u[1] + v[0]), (u[0] + v[1], u[1] - v[0])  # x + iy and x - iy
-    if above == (0, 0) or below == (0, 0):
+    if not any(above) or not any(below):
         return _NANS
     square = _product(above, below)
     length = above[0] ** 2 + above[1] ** 2, below[0] ** 2 + below[1] ** 2
@@ -681,7 +683,7 @@ def _angle(y: Number, x: Number, reach: int) -> Parts:
     imaginary = _zero(0) if length[0] == length[1] else _ball(lambda: -_exact(length[0] / length[1]).log() / 4)
     if quotient[1] or quotient[0] < 0:
         return _ball(lambda: direction().log().imag), imaginary
-    with elementary.functions.bits_of_precision(128):
+    with bits_of_precision(128):
         forward = direction().real > 0
     return _zero(0) if forward else _quarters(4), imaginary
 

@@ -12,7 +12,12 @@ from halfulp.fp_formats.policy import SPEC
 from halfulp.fp_formats.reals.elementary import grid_of, round_exactly
 from halfulp.fp_formats.reals.functions import cell_of_ball
 
-_COSINES = {Fraction(0): 1, Fraction(1, 6): Fraction(1, 2), Fraction(1, 4): 0, Fraction(1, 3): -Fraction(1, 2)}
+_COSINES: dict[Fraction, Fraction | int] = {
+    Fraction(0): 1,
+    Fraction(1, 6): Fraction(1, 2),
+    Fraction(1, 4): 0,
+    Fraction(1, 3): -Fraction(1, 2),
+}
 """The turns up to a half, without the end, whose cosine is rational; by Niven there are no others."""
 
 

@@ -273,7 +273,9 @@ def _within(least: int, most: int) -> Agree:
     """Return a comparison of floats by their distance in ulp, of complex numbers by that of the farther part."""
 
     def agree(given: Value, expected: Value) -> Mask:
-        fmt = ty.number_type(ty.element_type(given.type)).format
+        number = ty.number_type(ty.element_type(given.type))
+        assert isinstance(number, ty.FloatType)
+        fmt = number.format
         one, other = given.bits, expected.bits
         steps = steps_between(fmt, one, other)
         steps[~(_finite(fmt, one) & _finite(fmt, other))] = _FARTHEST

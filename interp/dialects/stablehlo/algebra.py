@@ -481,7 +481,7 @@ def _generated(op: Operation, settings: Settings) -> Compute:
     algorithm = op.prop("rng_algorithm", EnumAttr).keywords
     shape, width = ty.shape_of(op.results[1].type), ty.width_of(output)
     words = 64 if state == ty.IntegerType(64, "unsigned") or state == ty.I64 else 32
-    if width not in (8, 16, 32, 64) or words * _shape(op.operands[0].type)[0] not in _STATES[algorithm]:
+    if width not in (8, 16, 32, 64) or words * (_shape(op.operands[0].type)[0] or 0) not in _STATES[algorithm]:
         raise Unsupported(
             f"halfulp does not evaluate 'stablehlo.rng_bit_generator' with a state of type '{op.operands[0].type}' and "
             f"results of type '{output}'"
