@@ -49,6 +49,7 @@ from halfulp.interp.values.value import Value as Value
 from halfulp.loading import load as load
 from halfulp.loading import read_bytecode as read_bytecode
 from halfulp.loading import write_bytecode as write_bytecode
+from halfulp.loading import write_portable as write_portable
 from halfulp.measuring.comparing import compare_formats as compare_formats
 from halfulp.measuring.errors import error as error
 from halfulp.measuring.spacing import all_values as all_values
@@ -149,4 +150,5 @@ __all__ = [
     "vectors",
     "which_chip",
     "write_bytecode",
+    "write_portable",
 ]

@@ -315,7 +315,7 @@ _SECTIONS: tuple[Callable[[random.Random, Parts], None], ...] = (
 @cache
 def artifacts() -> tuple[bytes, ...]:
     """Return portable artifacts of StableHLO, in each format of bytecode that they have had."""
-    found = []
+    found: list[bytes] = []
     for text in stablehlo_texts():
         module = parse_module(text, "artifact")
         for version in ("1.20.0", "1.16.0", "1.0.0", "0.14.0", "0.12.0", "0.11.0", "0.9.0"):

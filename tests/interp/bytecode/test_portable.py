@@ -86,7 +86,14 @@ def test_each_version_is_written_and_read(version: str) -> None:
     assert ("gather_v2" in names) is (number >= (1, 1, 0))
     assert ("dot_general_v2" in names) is (number >= (1, 6, 0))
     assert ("exponential_v2" in names) is (number >= (1, 9, 0))
-    formats = {(0, 9, 0): 0, (0, 10, 0): 1, (0, 11, 0): 1, (0, 12, 0): 3, (0, 13, 0): 3, (0, 14, 0): 4}
+    formats: dict[tuple[int, ...], int] = {
+        (0, 9, 0): 0,
+        (0, 10, 0): 1,
+        (0, 11, 0): 1,
+        (0, 12, 0): 3,
+        (0, 13, 0): 3,
+        (0, 14, 0): 4,
+    }
     assert Container(data).version == formats.get(number, 6)
 
 
