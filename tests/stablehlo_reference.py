@@ -83,7 +83,8 @@ def _compiled(text: str, given: Sequence[Any]) -> list[Any]:
     from jax.extend.backend import get_backend
     from jaxlib import xla_client
 
-    jax.config.update("jax_enable_x64", True)
+    config: Any = jax.config
+    config.update("jax_enable_x64", True)
     backend = get_backend("cpu")
     devices = xla_client.DeviceList(tuple(backend.local_devices()[:1]))
     executable = backend.compile_and_load(text, devices, xla_client.CompileOptions())

@@ -85,7 +85,9 @@ DOT = """func.func @main(%a: tensor<4xbf16>, %b: tensor<4xbf16>) -> tensor<bf16>
   %r = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<bf16>
   return %r : tensor<bf16> }"""
 
-f32, i32, i8, u8 = np.float32, np.int32, np.int8, np.uint8
+scalars: Any = np
+f32, i32, i8, u8 = scalars.float32, scalars.int32, scalars.int8, scalars.uint8
+row_of: Any = Row
 bf16, f4, e8m0 = ml_dtypes.bfloat16, ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e8m0fnu
 E4M3FN, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 I3, TINY = "tensor<3xi32>", f32([1e-40, -1e-40])
@@ -118,37 +120,37 @@ def codes(kind: Any, *bits: int) -> Any:
 
 
 ROWS: dict[str, Row] = {
-    "integers by 0": Row(binary("divide", I3), (THREES, ZEROS), None, None, i32([-1, -1, -1])),
-    "unsigned by 0": Row(binary("divide", "tensor<1xui8>"), (u8([7]), u8([0])), None, None, u8([255])),
-    "remainder by 0": Row(binary("remainder", I3), (THREES, ZEROS), None, None, THREES),
-    "smallest by -1": Row(binary("divide", I3), (THREES, i32([2, 2, -1])), *[i32([3, -3, -(2**31)])] * 3),
-    "or of truth values": Row(binary("add", "tensor<2xi1>"), (np.array([True, True]), np.array([True, False])), *[np.array([True, True])] * 3),
-    "float to integer": Row(unary("convert", "tensor<4xf32>", "tensor<4xi8>"), (f32([300, -300, np.nan, 3.9]),), *[i8([127, -128, 0, 3])] * 3),
-    "float to truth value": Row(unary("convert", "tensor<3xf32>", "tensor<3xi1>"), (f32([np.nan, 1e-45, 0]),), np.array([True, True, False]), np.array([True, True, False]), np.array([True, False, False])),
-    "f64 to bf16": Row(unary("convert", "tensor<1xf64>", "tensor<1xbf16>"), (np.array([1 + 2**-8 + 2**-40]),), *[codes(bf16, 0x3F81)] * 2, codes(bf16, 0x3F80)),
-    "overflow to f8E4M3FN": Row(unary("convert", "tensor<1xf32>", "tensor<1xf8E4M3FN>"), (f32([1e6]),), *[codes(E4M3FN, 0x7F)] * 3),
-    "overflow to f8E5M2": Row(unary("convert", "tensor<2xf32>", "tensor<2xf8E5M2>"), (f32([61440, 61439]),), *[codes(E5M2, 0x7C, 0x7B)] * 3),
-    "infinity to f4E2M1FN": Row(unary("convert", "tensor<2xf32>", "tensor<2xf4E2M1FN>"), (f32([np.inf, 100]),), codes(f4, 7, 7), codes(f4, 0, 7), codes(f4, 7, 7)),
-    "negative to f8E8M0FNU": Row(unary("convert", "tensor<2xf32>", "tensor<2xf8E8M0FNU>"), (f32([-1e6, 0]),), codes(e8m0, 0xFF, 0), codes(e8m0, 0x93, 0), codes(e8m0, 0xFF, 0xFF)),
-    "zeros in a maximum": Row(binary("maximum", "tensor<2xf32>"), (f32([-0.0, 0.0]), f32([0.0, -0.0])), *[f32([0.0, 0.0])] * 3),
-    "an invalid sum": Row(binary("add", "tensor<1xf32>"), (f32([np.inf]), f32([-np.inf])), *[codes(f32, 0x7FC00000)] * 2, codes(f32, 0xFFC00000)),
-    "total order": Row(TOTAL, ORDERED, np.array([True, True, True, False, True]), np.array([False, False, False, False, True]), np.array([True, True, True, False, True])),
-    "shifts": Row(binary("shift_right_arithmetic", I3), (i32([-8, -8, 8]), i32([1, 40, -1])), *[i32([-4, -1, 0])] * 3),
-    "integer power": Row(binary("power", I3), (i32([2, -1, 3]), i32([-1, -3, 2])), *[i32([0, -1, 9])] * 3),
-    "logistic": Row(unary("logistic", "tensor<1xf32>", "tensor<1xf32>"), (codes(f32, 0xC0FF3B4B),), codes(f32, 0x39B4176B), *[codes(f32, 0x39B4176C)] * 2),
-    "NaN without mantissa": Row(unary("reduce_precision", "tensor<1xf32>", "tensor<1xf32>", ", format = e5m0"), (f32([np.nan]),), codes(f32, 0x7FC00000), codes(f32, 0x7F800000), codes(f32, 0x7FC00000)),
-    "small numbers reduced": Row(unary("reduce_precision", "tensor<1xf32>", "tensor<1xf32>", ", format = e5m10"), (f32([2**-15]),), *[f32([0])] * 3),
-    "index of ui8": Row(SLICE, (np.arange(300, dtype=i32), u8(200)), i32([200]), i32([0]), i32([200])),
-    "window outside": Row(SCATTER, (i32([1, 2, 3, 4]), i32([3]), i32([8, 9])), i32([1, 2, 3, 8]), i32([1, 2, 3, 8]), i32([1, 2, 3, 4])),
-    "sum in order": Row(reduction("add", "tensor<20xf32>", "tensor<f32>"), (BLOCKED[:20], f32(0)), *[in_order(BLOCKED[:20], 0)] * 3),
-    "sum in blocks": Row(reduction("add", "tensor<1000xf32>", "tensor<f32>"), (BLOCKED, f32(0)), *[in_order(BLOCKED, 0)] * 2, in_blocks(BLOCKED, 0)),
-    "sum from a number": Row(reduction("add", "tensor<100xf32>", "tensor<f32>"), (BLOCKED[:100], f32(5)), *[in_order(BLOCKED[:100], 5)] * 2, in_blocks(BLOCKED[:100], 5)),
-    "ones of bf16": Row(reduction("add", "tensor<1024xbf16>", "tensor<bf16>"), (np.ones(1024, bf16), bf16(0)), *[np.array(256, bf16)] * 2, np.array(1024, bf16)),
-    "padding of a window": Row(WINDOW, (f32([1, 2, 3, 4]), f32(10)), f32([23, 16, 19, 27]), f32([23, 16, 19, 27]), f32([13, 16, 19, 17])),
-    "initial value scattered": Row(SELECT, (f32([1, 5, 2, 0]), f32([100, 1000, 10000]), f32(10)), f32([10, 1110, 10010, 10]), f32([10, 1130, 10020, 10]), f32([10, 1110, 10010, 10])),
-    "sum of bf16 products": Row(DOT, (np.array([256, 1, 1, 1], bf16), np.ones(4, bf16)), *[np.array(256, bf16)] * 2, np.array(260, bf16)),
-    "small floats": Row(binary("add", "tensor<2xf32>"), (TINY, TINY), *[TINY + TINY] * 2, f32([0.0, -0.0])),
-    "small floats to bf16": Row(unary("convert", "tensor<2xf32>", "tensor<2xbf16>"), (TINY,), *[TINY.astype(bf16)] * 3),
+    "integers by 0": row_of(binary("divide", I3), (THREES, ZEROS), None, None, i32([-1, -1, -1])),
+    "unsigned by 0": row_of(binary("divide", "tensor<1xui8>"), (u8([7]), u8([0])), None, None, u8([255])),
+    "remainder by 0": row_of(binary("remainder", I3), (THREES, ZEROS), None, None, THREES),
+    "smallest by -1": row_of(binary("divide", I3), (THREES, i32([2, 2, -1])), *[i32([3, -3, -(2**31)])] * 3),
+    "or of truth values": row_of(binary("add", "tensor<2xi1>"), (np.array([True, True]), np.array([True, False])), *[np.array([True, True])] * 3),
+    "float to integer": row_of(unary("convert", "tensor<4xf32>", "tensor<4xi8>"), (f32([300, -300, np.nan, 3.9]),), *[i8([127, -128, 0, 3])] * 3),
+    "float to truth value": row_of(unary("convert", "tensor<3xf32>", "tensor<3xi1>"), (f32([np.nan, 1e-45, 0]),), np.array([True, True, False]), np.array([True, True, False]), np.array([True, False, False])),
+    "f64 to bf16": row_of(unary("convert", "tensor<1xf64>", "tensor<1xbf16>"), (np.array([1 + 2**-8 + 2**-40]),), *[codes(bf16, 0x3F81)] * 2, codes(bf16, 0x3F80)),
+    "overflow to f8E4M3FN": row_of(unary("convert", "tensor<1xf32>", "tensor<1xf8E4M3FN>"), (f32([1e6]),), *[codes(E4M3FN, 0x7F)] * 3),
+    "overflow to f8E5M2": row_of(unary("convert", "tensor<2xf32>", "tensor<2xf8E5M2>"), (f32([61440, 61439]),), *[codes(E5M2, 0x7C, 0x7B)] * 3),
+    "infinity to f4E2M1FN": row_of(unary("convert", "tensor<2xf32>", "tensor<2xf4E2M1FN>"), (f32([np.inf, 100]),), codes(f4, 7, 7), codes(f4, 0, 7), codes(f4, 7, 7)),
+    "negative to f8E8M0FNU": row_of(unary("convert", "tensor<2xf32>", "tensor<2xf8E8M0FNU>"), (f32([-1e6, 0]),), codes(e8m0, 0xFF, 0), codes(e8m0, 0x93, 0), codes(e8m0, 0xFF, 0xFF)),
+    "zeros in a maximum": row_of(binary("maximum", "tensor<2xf32>"), (f32([-0.0, 0.0]), f32([0.0, -0.0])), *[f32([0.0, 0.0])] * 3),
+    "an invalid sum": row_of(binary("add", "tensor<1xf32>"), (f32([np.inf]), f32([-np.inf])), *[codes(f32, 0x7FC00000)] * 2, codes(f32, 0xFFC00000)),
+    "total order": row_of(TOTAL, ORDERED, np.array([True, True, True, False, True]), np.array([False, False, False, False, True]), np.array([True, True, True, False, True])),
+    "shifts": row_of(binary("shift_right_arithmetic", I3), (i32([-8, -8, 8]), i32([1, 40, -1])), *[i32([-4, -1, 0])] * 3),
+    "integer power": row_of(binary("power", I3), (i32([2, -1, 3]), i32([-1, -3, 2])), *[i32([0, -1, 9])] * 3),
+    "logistic": row_of(unary("logistic", "tensor<1xf32>", "tensor<1xf32>"), (codes(f32, 0xC0FF3B4B),), codes(f32, 0x39B4176B), *[codes(f32, 0x39B4176C)] * 2),
+    "NaN without mantissa": row_of(unary("reduce_precision", "tensor<1xf32>", "tensor<1xf32>", ", format = e5m0"), (f32([np.nan]),), codes(f32, 0x7FC00000), codes(f32, 0x7F800000), codes(f32, 0x7FC00000)),
+    "small numbers reduced": row_of(unary("reduce_precision", "tensor<1xf32>", "tensor<1xf32>", ", format = e5m10"), (f32([2**-15]),), *[f32([0])] * 3),
+    "index of ui8": row_of(SLICE, (np.arange(300, dtype=i32), u8(200)), i32([200]), i32([0]), i32([200])),
+    "window outside": row_of(SCATTER, (i32([1, 2, 3, 4]), i32([3]), i32([8, 9])), i32([1, 2, 3, 8]), i32([1, 2, 3, 8]), i32([1, 2, 3, 4])),
+    "sum in order": row_of(reduction("add", "tensor<20xf32>", "tensor<f32>"), (BLOCKED[:20], f32(0)), *[in_order(BLOCKED[:20], 0)] * 3),
+    "sum in blocks": row_of(reduction("add", "tensor<1000xf32>", "tensor<f32>"), (BLOCKED, f32(0)), *[in_order(BLOCKED, 0)] * 2, in_blocks(BLOCKED, 0)),
+    "sum from a number": row_of(reduction("add", "tensor<100xf32>", "tensor<f32>"), (BLOCKED[:100], f32(5)), *[in_order(BLOCKED[:100], 5)] * 2, in_blocks(BLOCKED[:100], 5)),
+    "ones of bf16": row_of(reduction("add", "tensor<1024xbf16>", "tensor<bf16>"), (np.ones(1024, bf16), bf16(0)), *[np.array(256, bf16)] * 2, np.array(1024, bf16)),
+    "padding of a window": row_of(WINDOW, (f32([1, 2, 3, 4]), f32(10)), f32([23, 16, 19, 27]), f32([23, 16, 19, 27]), f32([13, 16, 19, 17])),
+    "initial value scattered": row_of(SELECT, (f32([1, 5, 2, 0]), f32([100, 1000, 10000]), f32(10)), f32([10, 1110, 10010, 10]), f32([10, 1130, 10020, 10]), f32([10, 1110, 10010, 10])),
+    "sum of bf16 products": row_of(DOT, (np.array([256, 1, 1, 1], bf16), np.ones(4, bf16)), *[np.array(256, bf16)] * 2, np.array(260, bf16)),
+    "small floats": row_of(binary("add", "tensor<2xf32>"), (TINY, TINY), *[TINY + TINY] * 2, f32([0.0, -0.0])),
+    "small floats to bf16": row_of(unary("convert", "tensor<2xf32>", "tensor<2xbf16>"), (TINY,), *[TINY.astype(bf16)] * 3),
 }  # fmt: skip
 
 
