@@ -156,7 +156,7 @@ ROWS: dict[str, Row] = {
 
 def same(one: Any, other: Any) -> bool:
     one, other = np.asarray(one), np.asarray(other)
-    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    return bool(one.dtype == other.dtype and one.tobytes() == other.tobytes())
 
 
 def test_each_row() -> None:
@@ -230,7 +230,7 @@ def test_the_interpreter_gives_its_column(reference: Reference) -> None:
     failures = []
     for name, row in ROWS.items():
         found = reference.results(closed(row))
-        expected = None if row.interpreter is None else np.asarray(row.interpreter)
+        expected: Any = None if row.interpreter is None else np.asarray(row.interpreter)
         if expected is not None:
             expected = hu.Value.from_numpy(expected).bits.reshape(-1).tolist()
         if (None if found is None else found[0]) != expected:
@@ -327,7 +327,7 @@ def test_skipped_padding_needs_a_body_of_one_op() -> None:
     text = WINDOW.replace(
         "%0 = stablehlo.add %x, %y", "%1 = stablehlo.add %x, %y : tensor<f32> %0 = stablehlo.add %1, %y"
     )
-    arguments = np.float32([1, 2, 3, 4]), np.float32(0)
+    arguments = f32([1, 2, 3, 4]), f32(0)
     hu.run(text, *arguments)
     with pytest.raises(hu.Unsupported, match="only if the body is one op"):
         hu.run(text, *arguments, profile="xla-cpu")
