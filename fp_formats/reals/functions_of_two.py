@@ -375,7 +375,9 @@ _POLYGAMMAS = (
 
 
 def _zeta_ball(x: arb, q: arb) -> arb:
-    """Return the sum of (q + n)**-x over n from 0 on, for x > 1; for a negative q, x is an integer."""
+    """Return the sum of (q + n)**-x over n from 0 on, for x > 1; NaN where `_ZETAS` has another result."""
+    if not x > 1 or (q <= 0 and (q.is_integer() or not x.is_integer())):
+        return arb.nan()
     if q > 0:
         return _positive_zeta(x, q)
     even = (x / 2).is_integer()
@@ -427,6 +429,8 @@ def _positive_zeta(x: arb, q: arb) -> arb:
 
 
 def _polygamma_ball(n: arb, x: arb) -> arb:
+    if n < 0 or not n.is_integer():
+        return arb.nan()
     if n == 0:
         return x.digamma()
     magnitude = (n + 1).gamma() * _zeta_ball(n + 1, x)

@@ -63,7 +63,7 @@ def test_what_to_test_must_be_said_once(command: tuple[str, ...], capsys: pytest
 def test_a_missing_mlir_opt_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "fuzz", "--pass-pipeline", "builtin.module()", "--mlir-opt", "/nowhere/mlir-opt")
     assert code == 2
-    assert "--mlir-opt=PATH" in err
+    assert "--mlir=" in err
 
 
 @pytest.mark.mlir

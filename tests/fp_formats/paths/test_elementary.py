@@ -319,3 +319,19 @@ def test_the_search_rounds_as_a_hand_does() -> None:
         *(0x80, 0x81, NAN, 0x00)
     ]
     assert searched(FORMATS["f4E2M1FN"]).rounded(np.array([2.5, -9.0, math.inf, -0.25]), even).tolist() == [4, 15, 7, 8]
+
+
+@pytest.mark.parametrize("name", elementary.OF_TWO)
+def test_functions_of_two_have_the_domain_of_the_specification(name: str) -> None:
+    numbers = [0, -0.0, 0.5, 1, 1.5, 2, 3, 4, -0.5, -1, -2, -2.5, -3, math.inf, -math.inf, math.nan]
+    codes = (np.array(numbers, np.float16).view(np.uint16) >> 8).astype(np.uint8)  # an f8E5M2 is half of an f16
+    a, b = np.repeat(codes, len(codes)), np.tile(codes, len(codes))
+    fmt = FORMATS["f8E5M2"]
+    found = elementary.binary(name, fmt, a, b)
+    expected = [specification.binary(name, fmt, x, y).code for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    wrong = [
+        (f"{x:#x}", f"{y:#x}", f"{code:#x}", f"{right:#x}")
+        for x, y, code, right in zip(a.tolist(), b.tolist(), found.codes.tolist(), expected, strict=True)
+        if code != right
+    ]
+    assert wrong == []

@@ -331,7 +331,13 @@ def test_both_layouts_of_i1_blobs() -> None:
     assert elements("010001", 3, Schema.LLVM24) == [1, 0, 1]
     assert elements("FF", 9, Schema.MLIR22) == [1] * 9
     assert elements("01", 9, Schema.LLVM24) == [1] * 9
-    for blob, schema in (("010001", Schema.MLIR22), ("05", Schema.MLIR22), ("0100", Schema.LLVM24)):
+    assert elements("010001", 3, Schema.MLIR22) == [1, 0, 1]  # as StableHLO prints it
+    for blob, schema in (
+        ("0100", Schema.MLIR22),
+        ("010002", Schema.MLIR22),
+        ("05", Schema.MLIR22),
+        ("0100", Schema.LLVM24),
+    ):
         with pytest.raises(ParseError, match="data size is invalid"):
             elements(blob, 3 if blob != "05" else 9, schema)
 
