@@ -571,6 +571,8 @@ def _power(z: Number, w: Number, reach: int) -> Parts:
         one, other = _power((x, _opposite(y)), (a, _opposite(b)), reach)
         return one, _negated(other)
     if not exponent[1]:
+        if base in _UNITS:  # their powers repeat
+            exponent = exponent[0] % 4, exponent[1]
         found = _exact_power(base, exponent[0])
         if found is not None:
             sign = y.sign if is_zero(y) else 0
