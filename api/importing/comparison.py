@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import neighbours
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
-from halfulp.importing.lowering import Lower, from_torch, is_torch, leaves_of, traced, without_tensors, wrong_factor
+from halfulp.importing.lowering import Lower, from_torch, is_torch, traced, without_tensors, wrong_factor
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
@@ -326,7 +326,7 @@ def compare(
     args = without_tensors(args)
     program = traced(f, args, lower)
     jax: Any = import_module("jax")
-    given = leaves_of(args)
+    given = program.inputs(args)
     ours = run_with(program.module, given, settings)
     found = jax.tree_util.tree_leaves_with_path(program.lowered.compile()(*args))
     outputs = [

@@ -229,6 +229,19 @@ class Traced:
     lowered: Any
     module: Module
 
+    def inputs(self, arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
+        """Return the arrays in the arguments that were traced. Raises InputError if an argument is static, and
+        TypeMismatch if an argument has no values.
+        """
+        jax: Any = import_module("jax")
+        given, kept = len(jax.tree.leaves(arguments)), len(jax.tree.leaves(self.lowered.args_info))
+        if given != kept:
+            raise InputError(
+                f"{self.name} has {given} arguments, of which JAX takes {kept} as arrays; the others are static",
+                hint="bind a static argument by its name before the call: functools.partial(f, n=3)",
+            )
+        return leaves_of(arguments)
+
 
 def traced(f: Callable[..., Any], args: Sequence[Any], lower: Lower = "stablehlo") -> Traced:
     """Lower a function of JAX. Raise the errors of `from_jax`."""
@@ -402,8 +415,8 @@ def lowered_call(f: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Modul
     if is_torch(f):
         return from_torch(f, arguments), tuple(arguments)
     arguments = without_tensors(arguments)
-    module = traced(f, arguments).module
-    return module, leaves_of(arguments)
+    program = traced(f, arguments)
+    return program.module, program.inputs(arguments)
 
 
 def without_tensors(arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -425,6 +438,10 @@ def leaves_of(arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
     jax: Any = import_module("jax")
 
     def array(leaf: Any) -> npt.NDArray[Any]:
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            raise TypeMismatch(
+                f"an argument is {leaf}, which has no values", hint="give an array; hu.from_jax needs only shapes"
+            )
         given = jax.numpy.asarray(leaf)
         is_key = jax.numpy.issubdtype(given.dtype, jax.dtypes.prng_key)
         return np.asarray(jax.random.key_data(given) if is_key else given)

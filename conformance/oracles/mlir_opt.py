@@ -149,15 +149,26 @@ class Bindings(Tool):
 
 def find_bindings(package: str = WHEEL) -> Bindings:
     """Find a package of bindings, and ask it for its version. Raises Unavailable with the reason."""
-    if find_spec(package) is None:
+    if not package:
+        raise Unavailable(f"{_BINDINGS} names no Python package, such as {_BINDINGS}mlir")
+    if not _is_installed(package):
         hint = f"; {how_to_install('mlir')}" if package == WHEEL else ""
         raise Unavailable(f"the Python package {package} is not installed{hint}")
     try:
         with _lock:
             child = _child_of(package)
     except OracleError as error:
-        raise Unavailable(f"the Python package {package} has no bindings of MLIR that load: {error}") from None
+        # A child that cannot import the bindings prints a traceback, whose last line is the reason.
+        reason = error.said.rpartition("\n")[2] or str(error)
+        raise Unavailable(f"the Python package {package} has no bindings of MLIR that load: {reason}") from None
     return Bindings(package.replace("_", "-"), child.version, package)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # a package around it is missing, or the name is none
+        return False
 
 
 def find_mlir_opt(named: str | None = None) -> Tool:
@@ -174,6 +185,8 @@ def find_mlir_opt(named: str | None = None) -> Tool:
             return find_tool(_OLDER, _VARIABLE, "", MLIR_VERSION)
         except Unavailable as reason:
             raise Unavailable(f"{reason}; or {how_to_install('mlir')}") from None
+    if named == "":
+        raise Unavailable("no MLIR is named")
     if named in (None, "24"):
         return find_bindings()
     if named.startswith(_BINDINGS):

@@ -719,6 +719,10 @@ def parse_attribute(text: str, type: Type | None = None, registry: registries.Re
     return _guarded(parser, lambda: _whole(parser, lambda: parser.attribute(type)))
 
 
+_BINARY = "a binary file is MLIR bytecode or a file of jax.export; this is neither, or it is cut short or damaged"
+"""A hint for a text with bytes that no text has."""
+
+
 def _parser(
     text: str | bytes,
     filename: str,
@@ -728,10 +732,13 @@ def _parser(
     kind: type[Parser] = Parser,
 ) -> Parser:
     decoded = _decoded(text, filename) if isinstance(text, bytes) else text
-    for wrong, what in (("\0", "unexpected character: NUL"), (_not_unicode(decoded), "invalid UTF-8")):
+    for wrong, what, hint in (
+        ("\0", "unexpected character: NUL", _BINARY),
+        (_not_unicode(decoded), "invalid UTF-8", None),
+    ):
         if wrong and wrong in decoded:
             source = Source(decoded, filename, lambda _: [], start)
-            raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
+            raise ParseError(what, location=source.at_offset(decoded.index(wrong)), hint=hint)
     parser = kind(decoded, filename, registry or registries.default_registry(), allow_unregistered)
     parser.source.start = start
     return parser

@@ -150,7 +150,12 @@ def test_what_one_module_does_is_one_line_and_the_rest_goes_on(
 def test_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Unavailable, match="the Python package no_such_mlir is not installed"):
         find_mlir_opt("python:no_such_mlir")
-    with pytest.raises(Unavailable, match="the Python package json has no bindings of MLIR that load: crash"):
+    with pytest.raises(Unavailable, match="the Python package no_such.mlir is not installed"):
+        find_mlir_opt("python:no_such.mlir")
+    for nothing in ("", "python:"):
+        with pytest.raises(Unavailable, match="no MLIR is named|python: names no Python package"):
+            find_mlir_opt(nothing)
+    with pytest.raises(Unavailable, match=r"json has no bindings of MLIR that load: ModuleNotFoundError: .*'json\.ir'"):
         find_mlir_opt("python:json")
     monkeypatch.setenv("HALFULP_MLIR_OPT", str(tmp_path / "none"))
     with pytest.raises(Unavailable, match="HALFULP_MLIR_OPT"):

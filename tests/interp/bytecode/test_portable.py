@@ -208,6 +208,8 @@ def test_other_data_is_not_taken_for_an_export() -> None:
     assert artifact_in(exported(b"text")) is None
     for size in range(len(whole) - 1, 0, -97):
         assert artifact_in(whole[:size]) is None
+    with pytest.raises(hu.errors.ParseError, match="cut short or damaged"):
+        hu.load(whole[:-97])
     for data in (b"", b"func", b"\xff" * 40, bytes(40), whole[4:]):
         assert artifact_in(data) is None
 
