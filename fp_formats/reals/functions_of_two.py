@@ -440,7 +440,25 @@ def _polygamma_ball(n: arb, x: arb) -> arb:
 def _zeta_far(x: Fraction, q: Fraction) -> Near | Huge | None:
     if q == 1 and x > 4:  # little more than 1
         return Near(Fraction(1), 1, 1 - min(int(x), BEYOND))
-    return _sum_far(x, q, Fraction(0))
+    return _sum_far(x, q, Fraction(0)) or _next_to_power_of_two(x, q)
+
+
+def _next_to_power_of_two(x: Fraction, q: Fraction) -> Near | None:
+    """Return the sum of (q + n)**-x for a large x if its largest term is a power of two, which small balls hold too."""
+    part = q % 1
+    least = q if q > 0 else min(part, 1 - part)
+    twos = least.denominator.bit_length() - 1
+    if least != Fraction(1, 1 << twos) or least == 1 or x < max(64, twos + 1) or (x * twos).denominator != 1:
+        return None
+    term = Fraction(2) ** int(x * twos)
+    if q > 0:  # the other terms are together below 2
+        return Near(term, 1, 2)
+    if least == HALF:  # two terms, equal for even powers; those of odd ones cancel
+        return None if x % 2 else Near(2 * term, 1, 2)
+    # The other terms are together below 2**(x / 2). On the other side of 0 each is larger than its fellow on this side;
+    # those behind the last pair are below 2**-x.
+    odd, positive = x % 2 == 1, part == least
+    return Near(-term if odd and not positive else term, -1 if odd and positive else 1, int(x) // 2)
 
 
 def _polygamma_far(n: Fraction, x: Fraction) -> Near | Huge | None:

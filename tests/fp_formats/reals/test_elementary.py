@@ -311,6 +311,20 @@ def test_special_cases_of_sums_of_powers(name: str, first: float | str, second: 
     assert np.signbit(found) == np.signbit(wanted)
 
 
+@pytest.mark.parametrize("q", [0.5, 0.125, -0.75, -1.5, -3.25, -2.125, -1.99609375, -0.0009765625])
+def test_a_sum_of_large_powers_is_next_to_a_power_of_two(q: float) -> None:
+    for x in (65, 66, 257):
+        known = FUNCTIONS_OF_TWO["zeta"].far(Fraction(x), Fraction(q))
+        if known is None:  # the largest terms cancel
+            assert (x % 2, q) == (1, -1.5)
+            continue
+        assert isinstance(known, Near)
+        start = Fraction(q)
+        rest = sum((start + k) ** -x for k in range(40)) - known.value
+        ends = rest, rest + (start + 40) ** -x * (1 + (start + 40) / (x - 1))
+        assert all(0 < known.direction * end < Fraction(2) ** known.distance for end in ends), (x, q)
+
+
 # --- formulas ---------------------------------------------------------------------------------------------------------
 #
 # The reader of formulas: precedence, exact numbers, and errors at their places.
