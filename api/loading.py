@@ -182,6 +182,7 @@ def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", pro
     """
     from halfulp.interp.bytecode import writer
 
+    _check_module(module, "hu.write_bytecode")
     return writer.write_bytecode(module, version, _schema(schema), producer)
 
 
@@ -193,7 +194,15 @@ def write_portable(module: Module, version: str = "1.20.0", strip_debug_info: bo
     """
     from halfulp.interp.bytecode import portable
 
+    _check_module(module, "hu.write_portable")
     return portable.write_portable(module, version, strip_debug_info)
+
+
+def _check_module(module: object, function: str) -> None:
+    if not isinstance(module, Module):
+        raise TypeMismatch(
+            f"{function} takes a module, not {type(module).__name__}", hint="hu.load makes a module of a path or text"
+        )
 
 
 def _schema(name: str) -> Schema:

@@ -38,6 +38,7 @@ from halfulp.interp.ir.types import FloatType
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_array, is_tensor
+from halfulp.interp.values.value import Value
 from halfulp.loading import Source, decode_text, is_bytecode, is_text, load_named, opened
 from halfulp.running import find_entry
 
@@ -420,13 +421,14 @@ def lowered_call(f: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Modul
 
 
 def without_tensors(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Return arguments for a function of JAX, in which each tensor of torch is replaced by an array, because JAX
-    accepts only arrays.
+    """Return arguments for a function of JAX, in which each tensor of torch and each value of halfulp is replaced by an
+    array, because JAX accepts only arrays, in the byte order of the machine. Raises the errors of `as_array`.
     """
     require("jax", "hu.from_jax")
     tree: Any = import_module("jax.tree")
     found: tuple[Any, ...] = tree.map(
-        lambda leaf: as_array(leaf, "an argument") if is_tensor(leaf) else leaf, tuple(arguments)
+        lambda leaf: as_array(leaf, "an argument") if is_tensor(leaf) or isinstance(leaf, np.ndarray | Value) else leaf,
+        tuple(arguments),
     )
     return found
 

@@ -784,7 +784,8 @@ def _spelled(version: Version) -> str:
 
 def version_of(text: str) -> Version:
     """Return the version in a text such as ``1.9.0``. Raises InputError for one that is not known."""
-    found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})\.\d{1,4}", text)
+    number = "(0|[1-9][0-9]{0,3})"
+    found = re.fullmatch(rf"{number}\.{number}\.{number}", text) if isinstance(text, str) else None
     if found is None:
         raise InputError(f"the version {text!r} of StableHLO is not three numbers, such as {_spelled(LATEST)}")
     version = int(found[1]), int(found[2])

@@ -194,13 +194,17 @@ def test_a_call_of_a_library_is_named_with_its_line_in_the_python_file() -> None
 
 @JAX
 @pytest.mark.parametrize("call", [hu.run, hu.compare])
-def test_arguments_that_are_static_or_have_no_values_are_refused(call: Any) -> None:
+def test_other_arguments_than_arrays_are_converted_or_refused(call: Any) -> None:
     power = jax().jit(lambda x, n: x**n, static_argnums=1)
     x = np.array([1, 2], np.float32)
     with pytest.raises(hu.errors.InputError, match="2 arguments, of which JAX takes 1 as arrays") as caught:
         call(power, x, 3)
     assert "functools.partial(f, n=3)" in (caught.value.hint or "")
     assert hu.run(partial(power, n=3), x)[0].tolist() == [1, 8]
+    for other in (hu.run(jax().numpy.negative, x)[0], x.astype(">f4")):
+        assert call(jax().numpy.negative, other)
+    with pytest.raises(hu.errors.InputError, match="1 of 2 elements are masked"):
+        call(jax().numpy.negative, np.ma.array(x, mask=[True, False]))
     with pytest.raises(hu.TypeMismatch, match=r"ShapeDtypeStruct.*has no values"):
         call(jax().numpy.negative, jax().ShapeDtypeStruct((2,), np.float32))
 

@@ -193,6 +193,16 @@ def test_what_jax_exports_is_loaded_and_run(tmp_path: Path, capsys: pytest.Captu
     assert hu.print_module(hu.load(tmp_path / "old")) == hu.print_module(module)
 
 
+def test_wrong_modules_and_versions_are_refused() -> None:
+    module = hu.parse(OLD)
+    for version in ("1.9", "01.9.0", "1.9.00", "\uff11.9.0", "0.8.0", "1.21.0", 1, None):
+        with pytest.raises(hu.errors.InputError, match="of StableHLO is not"):
+            hu.write_portable(module, version)  # type: ignore[arg-type]
+    for write in (hu.write_portable, hu.write_bytecode):
+        with pytest.raises(hu.TypeMismatch, match="takes a module, not str"):
+            write(OLD)  # type: ignore[operator]
+
+
 def test_a_summary_counts_the_ops_of_an_artifact() -> None:
     summary = inspect(hu.write_portable(hu.parse(OLD)))
     assert summary.problem is None
