@@ -53,7 +53,10 @@ def _custom_call(op: Operation, settings: Settings) -> Function:
     def call(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
         if check is not None and len(operands) == 2:
             return compared(op, *operands, check)
-        raise Unsupported(f"halfulp does not know the function @{_target(op)} that stablehlo.custom_call calls")
+        raise Unsupported(
+            f"halfulp does not know the function @{_target(op)} that stablehlo.custom_call calls",
+            hint="leave the call out, or make its results arguments of the program",
+        )
 
     return call
 

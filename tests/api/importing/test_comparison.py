@@ -13,6 +13,7 @@ import pytest
 import halfulp as hu
 from halfulp.fp_formats.neighbours import FloatSums
 from halfulp.importing.comparison import Comparison, OutputDistance, _comparison
+from halfulp.importing.lowering import Traced
 from halfulp.running import CallKeywords, run_options
 
 OURS = np.array([1.0, -2.0, 0.0018310546875, 3.0])
@@ -140,7 +141,7 @@ def test_undefined_and_refused_functions_are_errors(
       %r = {body}
       return %r : tensor<1xi32>
     }}"""
-    traced = SimpleNamespace(name="f", module=hu.load(text), lowered=None)
+    traced = Traced("f", SimpleNamespace(args_info=0), hu.load(text))
     monkeypatch.setattr("halfulp.importing.comparison.traced", lambda f, args, lower: traced)
     with pytest.raises(error, match=words):
         hu.compare(lambda x: x, np.ones(1, np.int32))
