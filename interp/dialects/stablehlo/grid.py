@@ -229,11 +229,21 @@ def reduced(op: Operation, run: Run, settings: Settings, place: int, values: Seq
 def _folded(op: Operation, run: Run, settings: Settings, values: Sequence[Value], type_: ty.Type) -> Value:
     body = op.regions[0].blocks[0]
     inner = body.operations[0]
-    if len(body.operations) != 2 or list(inner.operands) != list(body.arguments):
+    last = body.operations[-1]
+    if (
+        len(body.operations) != 2
+        or list(inner.operands) != list(body.arguments)
+        or list(last.operands) != list(inner.results)
+    ):
         raise Unsupported(
             f"halfulp evaluates '{op.name}' with a body of one op on its arguments alone", location=op.location
         )
-    element = ty.element_type(inner.operands[0].type)
+    element, given = ty.element_type(inner.operands[0].type), ty.element_type(values[0].type)
+    if element != given:
+        raise Unsupported(
+            f"halfulp evaluates '{op.name}' with a body on the operand's elements, '{given}', not on '{element}'",
+            location=op.location,
+        )
     kernel = kernel_of(inner.name.partition(".")[2], inner, element, settings.profile)
 
     def fold(arrays: Sequence[Any]) -> Any:

@@ -125,3 +125,18 @@ def test_upper_halves_of_products() -> None:
         for a, b, upper in pairs:
             (found,) = hu.run(f"{text} return %r : {kind} }}", dtype(a), dtype(b))
             assert int(found.numpy()) == upper
+
+
+@pytest.mark.parametrize(
+    ("element", "made", "message"),
+    [
+        ("i64", "%x", "a body of one op on its arguments alone"),
+        ("i64", "%s", "the operand's elements, 'i32', not on 'i64'"),
+    ],
+)
+def test_bodies_that_are_not_evaluated_are_refused(element: str, made: str, message: str) -> None:
+    scalar, result = f"tensor<{element}>", f"tensor<4x{element}>"
+    body = f"({{ ^bb0(%x: {scalar}, %y: {scalar}): %s = stablehlo.add %x, %y : {scalar} stablehlo.return {made} : {scalar} }})"
+    op = f'"stablehlo.all_reduce"(%a) {body} {{{GROUPS}}} : (tensor<4xi32>) -> {result}'
+    with pytest.raises(HalfulpError, match=message):
+        run_grid(op, result, FOUR, 4, "tensor<4xi32>")
