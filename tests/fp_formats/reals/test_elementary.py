@@ -198,7 +198,7 @@ def _by_mpmath(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def of_number(x: Any) -> Any:
         with mpmath.workprec(1000):
             found = function(mpmath.mpf(x))
-            return gmpy2.mpfr(found.man) * gmpy2.mpfr(2) ** found.exp
+            return gmpy2.mpfr(int(mpmath.sign(found)) * found.man) * gmpy2.mpfr(2) ** found.exp  # man has no sign
 
     return of_number
 
