@@ -108,7 +108,7 @@ def test_origins_survive_copies_and_pickling() -> None:
 @pytest.mark.parametrize("size", [1, 7, 8, 64])
 def test_a_fault_of_operands_that_are_broadcast_spoils_every_element(size: int) -> None:
     found = kernel.with_faults(
-        None, [("it is", np.array([True])), ("it was", np.True_)], (2, size), lambda why, new: len(why)
+        None, [("it is", np.array([True])), ("it was", np.array(True))], (2, size), lambda why, new: len(why)
     )
     assert found is not None
     assert found.tolist() == [[len("it is")] * size] * 2

@@ -280,7 +280,7 @@ def test_sums_of_powers_are_those_of_mpmath(type_: str) -> None:
             codes = [scalar.from_fraction(fmt, Fraction(each), Rounding.TO_NEAREST_EVEN).code for each in (order, q)]
             wanted = scalar.from_fraction(fmt, exact, Rounding.TO_NEAREST_EVEN).code
             if [scalar.value(fmt, code) for code in codes] == [order, q]:
-                assert binary(name, fmt, *codes).code == wanted, (name, order, q)
+                assert binary(name, fmt, codes[0], codes[1]).code == wanted, (name, order, q)
                 compared += 1
     assert compared > 30
 
@@ -305,7 +305,7 @@ def test_special_cases_of_sums_of_powers(name: str, first: float | str, second: 
     codes = [int(np.float64(each).view(np.uint64)) for each in (first, second)]
     found, wanted = (
         np.uint64(code).view(np.float64)
-        for code in (binary(name, fmt, *codes).code, int(np.float64(expected).view(np.uint64)))
+        for code in (binary(name, fmt, codes[0], codes[1]).code, int(np.float64(expected).view(np.uint64)))
     )
     assert found == wanted or (np.isnan(found) and np.isnan(wanted))
     assert np.signbit(found) == np.signbit(wanted)

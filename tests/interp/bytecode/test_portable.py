@@ -3,6 +3,7 @@
 import hashlib
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -198,9 +199,10 @@ def test_wrong_modules_and_versions_are_refused() -> None:
     for version in ("1.9", "01.9.0", "1.9.00", "\uff11.9.0", "0.8.0", "1.21.0", 1, None):
         with pytest.raises(hu.errors.InputError, match="of StableHLO is not"):
             hu.write_portable(module, version)  # type: ignore[arg-type]
+    text: Any = OLD
     for write in (hu.write_portable, hu.write_bytecode):
         with pytest.raises(hu.TypeMismatch, match="takes a module, not str"):
-            write(OLD)  # type: ignore[operator]
+            write(text)
 
 
 def test_a_summary_counts_the_ops_of_an_artifact() -> None:

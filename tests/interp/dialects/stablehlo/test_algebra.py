@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -14,7 +15,7 @@ import halfulp as hu
 RNG = np.random.default_rng(5)
 
 
-def run(body: str, results: str, **operands: tuple[str, npt.NDArray[np.generic]]) -> list[npt.NDArray[np.generic]]:
+def run(body: str, results: str, **operands: tuple[str, npt.NDArray[np.generic]]) -> list[npt.NDArray[Any]]:
     """Run ops on operands, each with its type in MLIR."""
     arguments = ", ".join(f"%{name}: {type_}" for name, (type_, _) in operands.items())
     kinds = results.split(" : ")[1]
@@ -81,7 +82,7 @@ def test_transforms_are_those_of_numpy(kind: str, lengths: tuple[int, ...]) -> N
     shapes = [f"tensor<2x{'x'.join(map(str, sizes))}x" for sizes in (given, made)]
     elements = ["f64" if kind == real else "complex<f64>" for real in ("RFFT", "IRFFT")]
     types = [f"{shape}{element}>" for shape, element in zip(shapes, elements, strict=True)]
-    x = RNG.normal(size=(2, *given))
+    x: Any = RNG.normal(size=(2, *given))
     if kind == "IRFFT":
         x = np.fft.rfftn(RNG.normal(size=(2, *lengths)), axes=range(1, len(lengths) + 1))
     elif kind != "RFFT":
@@ -90,7 +91,7 @@ def test_transforms_are_those_of_numpy(kind: str, lengths: tuple[int, ...]) -> N
         f"%r = stablehlo.fft %x, type = {kind}, length = [{', '.join(map(str, lengths))}] : ({types[0]}) -> {types[1]}"
     )
     (found,) = run(body, f"%r : {types[1]}", x=(types[0], x))
-    transform = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}[kind]
+    transform: Any = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}[kind]
     assert np.allclose(found, transform(x, lengths, range(1, len(lengths) + 1)), rtol=1e-13, atol=1e-13)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+from amounts import amounts
 from stablehlo_reference import Reference
 
 import halfulp as hu
@@ -242,11 +243,7 @@ def test_the_interpreter_gives_its_column(reference: Reference) -> None:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize(
-    "sizes",
-    [range(1, 1001, 83), pytest.param(range(1, 1001), marks=pytest.mark.long)],
-    ids=["some", "all"],
-)
+@pytest.mark.parametrize("sizes", amounts(range(1, 1001, 83), range(1, 1001), long=range(1, 1001, 17)), ids=str)
 def test_sums_of_up_to_1000_elements_are_those_of_xla(sizes: range) -> None:
     jax: Any = import_module("jax")
     total = jax.jit(jax.numpy.sum)
