@@ -149,11 +149,11 @@ def compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tupl
     return ()
 
 
-def _expected(tolerant: bool) -> OnValues:
+def _tested(agreement: Callable[[Operation], Agree]) -> OnValues:
     """Return the evaluator of a comparison with the second operand; without one, with the attribute ``value``."""
 
     def build(op: Operation, compiler: Compiler) -> Function:
-        agree = _near(op) if tolerant else _same_bits
+        agree = agreement(op)
         if len(op.operands) > 1:
             return lambda run, operands: compared(op, operands[0], operands[1], agree)
         expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
@@ -202,7 +202,7 @@ check.op(
     "`` `(` $lhs `,` $rhs `)` attr-dict `:` type($lhs)",
     operands={"lhs": _TENSOR, "rhs": _TENSOR},
     type_rules=(d.same_type("lhs", "rhs"),),
-    evaluate=_expected(tolerant=False),
+    evaluate=_tested(lambda op: _same_bits),
 )
 check.op(
     "expect_eq_const",
@@ -210,7 +210,7 @@ check.op(
     operands={"lhs": _TENSOR},
     properties=(_VALUE,),
     type_rules=(_TYPE_OF_VALUE,),
-    evaluate=_expected(tolerant=False),
+    evaluate=_tested(lambda op: _same_bits),
 )
 check.op(
     "expect_almost_eq",
@@ -218,7 +218,7 @@ check.op(
     operands={"lhs": _FLOATS, "rhs": _FLOATS},
     properties=_TOLERANCE_PROPERTIES,
     type_rules=(d.same_type("lhs", "rhs"),),
-    evaluate=_expected(tolerant=True),
+    evaluate=_tested(_near),
 )
 check.op(
     "expect_almost_eq_const",
@@ -226,7 +226,7 @@ check.op(
     operands={"lhs": _FLOATS_ONLY},
     properties=(*_TOLERANCE_PROPERTIES, _VALUE),
     type_rules=(_TYPE_OF_VALUE,),
-    evaluate=_expected(tolerant=True),
+    evaluate=_tested(_near),
 )
 
 # --- StableHLO --------------------------------------------------------------------------------------------------------
@@ -298,19 +298,6 @@ CHECKS: Mapping[str, Agree] = {
     "check.expect_almost_eq": _almost(_FAR),
 }
 """The functions that StableHLO's test data call by custom_call (`reference/CheckOps.cpp`)."""
-
-
-def _tested(agreement: Callable[[Operation], Agree]) -> OnValues:
-    """Return the evaluator of a comparison with the second operand; without one, with the attribute ``value``."""
-
-    def build(op: Operation, compiler: Compiler) -> Function:
-        agree = agreement(op)
-        if len(op.operands) > 1:
-            return lambda run, operands: compared(op, operands[0], operands[1], agree)
-        expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
-        return lambda run, operands: compared(op, operands[0], expected, agree)
-
-    return OnValues(build, of_module=True)
 
 
 def _tolerance(op: Operation) -> Agree:
