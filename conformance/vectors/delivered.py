@@ -27,6 +27,7 @@ from halfulp.conformance.vectors.device import (
     writing,
 )
 from halfulp.conformance.vectors.sampling import Sample
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags, Rounding
@@ -356,17 +357,35 @@ def exponents(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     fmt, unit = _result_format(computation), unit_of(computation)
     if fmt is not None and unit is not None:
         for power in powers_of(unit, sample):
-            yield _ruled(f"the rounded result times 2^{power}", computation, partial(_moved, fmt, power))
+            about = f"the rounded result times 2^{power}"
+            write = partial(_moved, computation, fmt, unit, power)
+            yield replace(writing(about, write), stage=Stage.COMPUTATION)
 
 
-def _moved(fmt: FloatFormat, power: int, rows: Delivered) -> Codes:
+def _moved(
+    computation: Computation,
+    fmt: FloatFormat,
+    unit: Unit,
+    power: int,
+    columns: Sequence[Column],
+    outputs: Chunk,
+    inputs: Chunk,
+) -> Chunk:
+    """Add to the exponent field. What leaves the range is 0, or overflows in the mode of the unit."""
+    rows = Delivered(computation.inputs, inputs, columns, outputs)
     size = magnitudes(fmt, rows.codes).astype(np.int64)
-    moved = size + (power << fmt.mantissa_bits)
     counts = (size > 0) & (size <= fmt.max_magnitude)
-    moved = np.maximum(moved, 0)
-    moved = np.where(moved > fmt.max_magnitude, fmt.max_magnitude + 1 if fmt.infinities else fmt.max_magnitude, moved)
+    moved = np.maximum(size + (power << fmt.mantissa_bits), 0)
     made = rows.codes & rows.codes.dtype.type(fmt.sign_mask or 0) | moved.astype(rows.codes.dtype)
-    return np.where(counts, made, rows.codes)
+    over, flags = counts & (moved > fmt.max_magnitude), rows.flags
+    for sign, where in enumerate((over & ~rows.negative, over & rows.negative)):
+        result = scalar.round_pack(fmt, sign, 1, fmt.emax + 1, unit.rounding, unit.policy, None, unit.saturates)
+        made, flags = np.where(where, made.dtype.type(result.code), made), np.where(where, result.flags, flags)
+    made = np.where(counts, made, rows.codes)
+    return tuple(
+        made if k == rows.place else flags.astype(np.uint8) if of_flags(column) else codes
+        for k, (column, codes) in enumerate(zip(columns, outputs, strict=True))
+    )
 
 
 # --- NaNs -------------------------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def _misread(name: str, computation: TileComputation, edits: dict[int, Edit]) ->
 
 
 def _with_values(edits: dict[int, Edit], computation: TileComputation, inputs: Chunk) -> Computed | None:
-    op, arrays = computation.operation, computation.arrays(inputs)
+    op, arrays, rule = computation.operation, computation.arrays(inputs), rule_or_usual(computation)
     types = {A: op.a, B: op.b, SCALE_A: op.scale, SCALE_B: op.scale}
     for place, type_ in types.items():
         if place < len(arrays):
@@ -130,6 +130,8 @@ def _with_values(edits: dict[int, Edit], computation: TileComputation, inputs: C
                 return None
             codes = arrays[place]
             made = reference(case, (codes.reshape(-1),)).bits[0].reshape(codes.shape).view(np.float64)
+            if rule.flush and place in (A, B):  # in the wide type, an edited subnormal may be normal
+                made = _without_subnormals(FORMATS[type_], codes, made)
             edit = edits.get(place)
             with np.errstate(invalid="ignore", over="ignore"):
                 made = made if edit is None else edit(FORMATS[type_], codes, made)
@@ -138,7 +140,7 @@ def _with_values(edits: dict[int, Edit], computation: TileComputation, inputs: C
             arrays[place] = (single >> np.uint32(16)).astype(np.uint16) if op.scale else single
     held = "bf16" if op.scale else "f32"
     wide = replace(op, a=held, b=held, scale=held if op.scale else "")
-    return replace(computation, operation=wide, model=rule_or_usual(computation).text).compute(_columns(arrays))
+    return replace(computation, operation=wide, model=rule.text).compute(_columns(arrays))
 
 
 def _size(fmt: FloatFormat, codes: Codes) -> Codes:
@@ -154,7 +156,8 @@ def _of_field_0(zeros: bool, lower: int) -> Edit:
     """Put the leading bit before the fractions of zeros or of subnormals."""
 
     def edit(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
-        number = np.ldexp(1.0, fmt.emin - lower) + np.ldexp(np.abs(values), -lower)
+        fraction = np.ldexp((codes & codes.dtype.type(fmt.fraction_mask)).astype(np.float64), -fmt.mantissa_bits)
+        number = np.ldexp(1 + fraction, fmt.emin - lower)
         where = floats.is_zero(fmt, codes) if zeros else _subnormal(fmt, codes)
         return np.where(where, np.copysign(number, values), values)
 
@@ -177,7 +180,7 @@ def _nan_as(number: float) -> Edit:
 
 
 def _without_subnormals(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
-    return np.where(_subnormal(fmt, codes), 0 * values, values)
+    return np.where(_subnormal(fmt, codes), np.copysign(0.0, values), values)
 
 
 def _without_fraction(fmt: FloatFormat, codes: Codes, values: Values) -> Values:

@@ -7,7 +7,17 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from amounts import amounts
-from planted_datapaths import E4M3, F16, MISTAKES, Mistake, Unit, bounds_of_integers, cancelled_sign, computation_of
+from planted_datapaths import (
+    E4M3,
+    F16,
+    MISTAKES,
+    Mistake,
+    Unit,
+    bounds_of_integers,
+    cancelled_sign,
+    computation_of,
+    field_power,
+)
 from planted_datapaths import outputs_of as made_by
 from planted_devices import PLANTS, Dice, Plant, accumulated, split
 from planted_results import RESULTS, element_code, ties
@@ -85,12 +95,31 @@ def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake
 
 
 @pytest.mark.parametrize(
-    "planted", [cancelled_sign, bounds_of_integers, ties, element_code], ids=lambda planted: planted.__name__
+    "planted",
+    [cancelled_sign, bounds_of_integers, field_power, ties, element_code],
+    ids=lambda planted: planted.__name__,
 )
 def test_a_mistake_in_a_datapath_is_named_first(planted: Callable[[Dice], Mistake]) -> None:
     mistake = planted(np.random.default_rng(1))
     first = named(mistake).explanations[0]
     assert first.name.startswith(mistake.names), first
+
+
+def test_products_that_are_twice_too_large_are_named_beside_flushed_subnormals() -> None:
+    """Flushed elements stay zero: twice the largest subnormals would be normal numbers."""
+    operation = operation_named("mma.m1n1k4.f32.bf16.bf16.f32")
+    computation = TileComputation(operation, "custom:flush=true,lsb=-30,msb=25,zero=positive")
+    dice = np.random.default_rng(2)
+    sizes = np.where(
+        dice.random((8, 200)) < 0.2, dice.integers(1, 0x80, (8, 200)), dice.integers(0x3D00, 0x4200, (8, 200))
+    )
+    elements = [codes.astype(np.uint16) for codes in sizes | dice.integers(0, 2, (8, 200)) << 15]
+    c = np.zeros(200, np.uint32)
+    doubled = [np.where(codes & 0x7FFF < 0x80, codes, codes + 0x80).astype(np.uint16) for codes in elements[:4]]
+    right, made = (computation.compute((*a, *elements[4:], c)).outputs for a in (elements[:4], doubled))
+    found = named(Mistake(computation, (*elements, c, *right), made, ()))
+    (first, *_) = found.explanations
+    assert (first.name, first.rows, first.equal) == ("the products times 2^1", found.differing, found.controls)
 
 
 @pytest.mark.long
