@@ -6,7 +6,7 @@ The options are described once: for `run`, `trace`, `workgroups` and the command
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
@@ -170,7 +170,8 @@ def run(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> tu
     for these arguments.
     ``arguments``: NumPy or ml_dtypes arrays, Python numbers for scalars, or `Value`s, of exactly the function's
     argument types. For a memref, a `Buffer` is possible, too: after the run it has the elements that the function
-    stored. Any other argument is copied.
+    stored. Any other argument is copied. For a tuple give a tuple or list of values, for a token of StableHLO None. The
+    parts of a tuple are results of their own; tokens are left out.
 
     {options}
 
@@ -220,15 +221,31 @@ def run_with(module: Runnable, arguments: Sequence[Any], options: RunOptions) ->
 
 
 def _only_values(function: Operation, results: tuple[Any, ...]) -> tuple[Value, ...]:
-    """Return the results. Raises Unsupported for pointers and aggregates of the llvm dialect."""
-    for value, type_ in zip(results, result_types(function), strict=True):
-        if not isinstance(value, Value):
+    """Return the results, and in place of tuples their parts. Raises Unsupported for pointers and aggregates of the
+    llvm dialect.
+    """
+    values = []
+    for part, type_ in _parts(results, result_types(function)):
+        if not isinstance(part, Value):
             raise Unsupported(
                 f"@{function.symbol_name} returns '{type_}', which is not a value outside of the program",
                 location=function.location,
                 hint='name the type that the function had before it was lowered: signature="…" (--signature=…)',
             )
-    return results
+        values.append(part)
+    return tuple(values)
+
+
+def _parts(values: Sequence[Any], types: Sequence[ty.Type]) -> Iterator[tuple[Any, ty.Type]]:
+    """Yield values with their types, of a tuple its parts; not tokens, which hold nothing."""
+    for value, type_ in zip(values, types, strict=True):
+        if isinstance(type_, ty.TupleType):
+            yield from _parts(value, type_.elements)
+        elif type_ != _TOKEN:
+            yield value, type_
+
+
+_TOKEN = ty.DialectType("stablehlo", "token")
 
 
 def given_arguments(function: Operation, arguments: Sequence[Any], options: RunOptions) -> list[Value | Buffer]:
@@ -240,12 +257,26 @@ def given_arguments(function: Operation, arguments: Sequence[Any], options: RunO
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
         what = f"argument {index} of @{function.symbol_name}"
         try:
-            given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
-            values.append(options.accepted(given, what))
+            values.append(_given(argument, type_, what, options))
         except HalfulpError as error:
             error.message = error.message.replace(what, f"{what}{_label_of(function, index)}", 1)
             raise
     return values
+
+
+def _given(argument: Any, type_: ty.Type, what: str, options: RunOptions) -> Any:
+    """Return an argument as a value or buffer; for a tuple, a tuple of them; for a token, which holds nothing, ()."""
+    if isinstance(type_, ty.TupleType):
+        if not isinstance(argument, tuple | list) or len(argument) != len(type_.elements):
+            raise TypeMismatch(f"{what}: expected a tuple or list of {len(type_.elements)} values, for '{type_}'")
+        parts = enumerate(zip(argument, type_.elements, strict=True))
+        return tuple(_given(each, part, f"{what}[{index}]", options) for index, (each, part) in parts)
+    if type_ == _TOKEN:
+        if argument is not None:
+            raise TypeMismatch(f"{what}: expected None, for '{type_}'")
+        return ()
+    given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
+    return options.accepted(given, what)
 
 
 def _label_of(function: Operation, index: int) -> str:

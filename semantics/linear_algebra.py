@@ -186,6 +186,111 @@ def _magnitudes(codes: Codes, arithmetic: Arithmetic) -> npt.NDArray[Any]:
     return total
 
 
+# --- reflections ------------------------------------------------------------------------------------------------------
+#
+# As LAPACK's geqr2 and org2r, which take one column at a time. A reflection is I - tau v v^H, with 1 first in v.
+
+
+def factor_qr(a: Codes, arithmetic: Arithmetic, real: Arithmetic) -> tuple[Codes, Codes]:
+    """Return the factors of each matrix in one, and the factors tau of the reflections. ``real``: the arithmetic of
+    the parts of complex numbers.
+
+    In the upper triangle is R, below it are the reflections without their first 1. Column by column: the column gives
+    the reflection (`_reflection`), which the columns to the right of it are multiplied by (`_reflected`).
+    """
+    batch = a.shape[: a.ndim - 2 - arithmetic.is_complex]
+    rows, columns = (a.shape[arithmetic.axis(axis)] for axis in (-2, -1))
+    found = a.copy()
+    factors = np.zeros((*batch, min(rows, columns), *a.shape[a.ndim - arithmetic.is_complex :]), a.dtype)
+    for place in np.ndindex(batch):
+        matrix = found[place]
+        for k in range(min(rows, columns)):
+            diagonal, below, factor = _reflection(matrix[k:, k], arithmetic, real)
+            factors[(*place, k)] = factor
+            vector = np.concatenate([arithmetic.number(1)[None], below])
+            matrix[k:, k + 1 :] = _reflected(matrix[k:, k + 1 :], vector, arithmetic.conjugate(factor), arithmetic)
+            matrix[k, k], matrix[k + 1 :, k] = diagonal, below
+    return found, factors
+
+
+def reflections_product(a: Codes, factors: Codes, arithmetic: Arithmetic) -> Codes:
+    """Return the product of the reflections that `factor_qr` leaves below the diagonal, in the shape of ``a``.
+
+    It begins with the unit matrix. From the last reflection to the first: the columns to the right of it are multiplied
+    by it; its own column is the vector times -tau, on the diagonal 1 - tau.
+    """
+    batch = a.shape[: a.ndim - 2 - arithmetic.is_complex]
+    count = factors.shape[arithmetic.axis(-1)]
+    found = np.zeros_like(a)
+    one = arithmetic.number(1)
+    for place in np.ndindex(batch):
+        matrix = found[place]
+        for k in range(count, min(matrix.shape[:2])):
+            matrix[k, k] = one
+        for k in reversed(range(count)):
+            below, factor = a[place][k + 1 :, k], factors[(*place, k)]
+            vector = np.concatenate([one[None], below])
+            matrix[k:, k + 1 :] = _reflected(matrix[k:, k + 1 :], vector, factor, arithmetic)
+            matrix[k + 1 :, k] = arithmetic("multiply", arithmetic("negate", factor)[None], below)
+            matrix[k, k] = arithmetic("subtract", one, factor)
+    return found
+
+
+def _reflected(matrix: Codes, vector: Codes, factor: Codes, arithmetic: Arithmetic) -> Codes:
+    """Return the product of a reflection and a matrix: from it, factor * vector times the row of the sums of the
+    products of conjugate elements of the vector and elements of a column, in their order from 0, is subtracted.
+    """
+    if not factor.any():
+        return matrix
+    row = np.zeros_like(matrix[0])
+    for element, elements in zip(arithmetic.conjugate(vector), matrix, strict=True):
+        row = arithmetic("add", row, arithmetic("multiply", elements, element[None]))
+    row = arithmetic("multiply", factor[None], row)
+    return arithmetic("subtract", matrix, arithmetic("multiply", vector[:, None], row[None]))
+
+
+def _reflection(column: Codes, arithmetic: Arithmetic, real: Arithmetic) -> tuple[Codes, Codes, Codes]:
+    """Return the reflection that makes zeros below the first element of a column: what the first element becomes, the
+    vector without its first 1, and tau. A column that has zeros there gives tau 0, and stays.
+
+    The first element becomes beta: the norm of the column with the other sign than the real part has; tau is
+    (beta - first) / beta, for complex numbers conjugate; the others are multiplied by 1 / (first - beta).
+    """
+    fmt, first, below = arithmetic.fmt, column[0], column[1:]
+    magnitude = column.dtype.type(fmt.code_mask >> fmt.signed)
+    parts = column.reshape(len(column), -1)
+    if not (parts[1:] & magnitude).any() and not (parts[0, 1:] & magnitude).any():
+        return first, below, np.zeros_like(first)
+    sign = parts[0, 0] & column.dtype.type(fmt.sign_mask or 0)
+    norm = _norm(parts.reshape(-1), real)
+    beta = norm ^ sign ^ column.dtype.type(fmt.sign_mask or 0)
+    if arithmetic.is_complex:
+        ratio = real("divide", real("subtract", beta, parts[0, 0]), beta)
+        factor = of_parts(ratio, real("divide", real("negate", parts[0, 1]), beta), fmt)
+        diagonal = of_parts(beta, np.zeros_like(beta), fmt)
+    else:
+        diagonal, factor = beta, real("divide", real("subtract", beta, first), beta)
+    scale = arithmetic("divide", arithmetic.number(1), arithmetic("subtract", first, diagonal))
+    return diagonal, arithmetic("multiply", below, scale[None]), factor
+
+
+def _norm(numbers: Codes, real: Arithmetic) -> Codes:
+    """Return the root of the sum of squares, in order from 0, of numbers divided by the power of two that the largest
+    one reaches, times this power, so that no square overflows.
+    """
+    fmt = real.fmt
+    largest = (numbers & numbers.dtype.type(fmt.code_mask >> fmt.signed)).max()
+    infinity = fmt.infinity_magnitude if fmt.infinity_code is not None else fmt.max_magnitude
+    smallest = numbers.dtype.type(1 << fmt.mantissa_bits)
+    power = np.asarray(max(largest & ~(smallest - numbers.dtype.type(1)), smallest))
+    if largest >= infinity:
+        power = real.number(1)
+    total = np.zeros_like(power)
+    for number in real("divide", numbers, power[None]):
+        total = real("add", total, real("multiply", number, number))
+    return real("multiply", real("sqrt", total), power)
+
+
 # --- Fourier transforms -----------------------------------------------------------------------------------------------
 
 

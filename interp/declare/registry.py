@@ -138,7 +138,7 @@ _FILES = {
     "util": "util",
     "iree_cpu": "iree_cpu",
     "iree_gpu": "iree_gpu",
-    "chlo": "stablehlo.chlo",
+    "chlo": "stablehlo.chlo_ops",
     "interpreter": "stablehlo.interpreter",
 }
 

@@ -140,6 +140,10 @@ class CompiledModule:
         return value
 
     def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Any:
+        if isinstance(type_, ty.TupleType):
+            return tuple(
+                self._result(run, each, part, arguments) for each, part in zip(slot, type_.elements, strict=True)
+            )
         held = lift(slot, type_)
         value = held.load() if isinstance(held, Buffer) else held
         if not isinstance(value, Value):

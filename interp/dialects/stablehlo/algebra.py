@@ -15,7 +15,6 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     COUNT,
     F32_ATTR,
     FFT_TYPE,
-    PRECISIONS,
     RNG_ALGORITHM,
     RNG_DISTRIBUTION,
     TRANSPOSE,
@@ -23,10 +22,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
 from halfulp.interp.dialects.stablehlo.elementwise import kernel_of
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, UNARY
-from halfulp.interp.dialects.stablehlo.reducing import not_shaped, verify_precision
 from halfulp.interp.dialects.stablehlo.types import (
-    ANY_TENSOR,
-    PLAIN_TENSOR,
     SHAPE,
     bounds_of,
     compatible_elements,
@@ -199,45 +195,6 @@ stablehlo.op(
     evaluate=on_arrays(_triangular_solve),
 )
 
-
-def _verify_dot(op: Operation) -> str | None:
-    found = verify_precision(op)
-    if found is not None:
-        return found
-    one, other = map(_shape, operand_types(op))
-    if not {len(one), len(other)} <= {1, 2} or not sizes_fit(one[-1], other[0]):
-        return Unprefixed("expected both lhs/rhs ranks to be either 1 or 2")
-    return not_shaped((*one[:-1], *other[1:]), op.results[0].type)
-
-
-stablehlo.op(
-    "dot",
-    f"$lhs `,` $rhs (`,` `precision` `=` custom<Precision>($precision_config)^)? {FUNCTION_TYPE}",
-    operands={"lhs": PLAIN_TENSOR, "rhs": ANY_TENSOR},
-    results={"result": ANY_TENSOR},
-    properties=(d.Property("precision_config", PRECISIONS, optional=True),),
-    verify=_verify_dot,
-)
-stablehlo.op(
-    "einsum",
-    f"$lhs `,` $rhs `,` `config` `=` $einsum_config {FUNCTION_TYPE}",
-    operands={"lhs": PLAIN_TENSOR, "rhs": PLAIN_TENSOR},
-    results={"result": PLAIN_TENSOR},
-    properties=(d.Property("einsum_config", d.STRING_ATTR),),
-)
-stablehlo.op(
-    "unary_einsum",
-    f"$operand `,` `config` `=` $einsum_config {FUNCTION_TYPE}",
-    operands={"operand": PLAIN_TENSOR},
-    results={"result": PLAIN_TENSOR},
-    properties=(d.Property("einsum_config", d.STRING_ATTR),),
-)
-stablehlo.op(
-    "torch_index_select",
-    operands={"operand": PLAIN_TENSOR, "index": PLAIN_TENSOR},
-    results={"result": PLAIN_TENSOR},
-    properties=(d.Property("batch_dims", d.INTEGER_64_ATTR), d.Property("dim", d.INTEGER_64_ATTR)),
-)
 
 # --- fft --------------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The dialect chlo, which JAX emits beside StableHLO: functions that StableHLO lacks, and top_k (`dialect/ChloOps.td`).
 
-Functions are exact, rounded once, as in the math dialect. The ops that broadcast their operands are not here yet.
+Functions are exact, rounded once, as in the math dialect.
 """
 
 from __future__ import annotations
@@ -13,20 +13,14 @@ import numpy as np
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.operands import SEGMENTS, move_inherent
-from halfulp.interp.dialects.arith.constants import constant_value
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
-from halfulp.interp.dialects.regions import parenthesised
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.arith.constants import attribute_value, constant_value
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked, repeated
+from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.dialects.stablehlo.attributes import (
     COMPARISON_TYPE,
-    COUNT,
     DIRECTION,
-    PRECISION,
-    attribute_of,
-    fields,
-    lists,
 )
-from halfulp.interp.dialects.stablehlo.bodies import arguments_of, body_of, returned
 from halfulp.interp.dialects.stablehlo.elementwise import (
     Element,
     Makes,
@@ -34,9 +28,7 @@ from halfulp.interp.dialects.stablehlo.elementwise import (
     function_of_one,
     function_of_two,
 )
-from halfulp.interp.dialects.stablehlo.forms import read_integer, wrong
-from halfulp.interp.dialects.stablehlo.moving import signed_numbers
-from halfulp.interp.dialects.stablehlo.reducing import not_shaped, verify_dimensions_of_dot, verify_precision
+from halfulp.interp.dialects.stablehlo.moving import broadcast_to, made, signed_numbers
 from halfulp.interp.dialects.stablehlo.types import (
     INTEGER_TENSOR,
     Kind,
@@ -49,20 +41,20 @@ from halfulp.interp.dialects.stablehlo.types import (
     operand_types,
     rules,
     same_shape,
-    sizes_fit,
     tensor,
     tensor_of,
-    types_fit,
     types_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.operations import Operation, undefined
-from halfulp.interp.run.evaluators import Constant
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.run.elementwise import PointwiseStep
+from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, OnValues, evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, complex_numbers, float_unit
 from halfulp.semantics import stablehlo as semantics
@@ -71,7 +63,7 @@ from halfulp.semantics.kernel import Kernel
 chlo = d.Dialect("chlo", no_attribute="unknown chlo attribute")
 
 
-def _any(letters: str) -> d.TypeConstraint:
+def any_shape(letters: str) -> d.TypeConstraint:
     """Return the constraint for tensors of these elements. The ops of chlo also take tensors without a rank."""
     return tensor_of(letters, "")
 
@@ -118,8 +110,8 @@ for _mnemonic, (_letters, _result, _makes) in _ROWS.items():
     chlo.op(
         _mnemonic,
         "$operand attr-dict `:` type($operand) `->` type($result)",
-        operands={"operand": _any(_letters)},
-        results={"result": _any(_result)},
+        operands={"operand": any_shape(_letters)},
+        results={"result": any_shape(_result)},
         traits=(d.Trait.ELEMENTWISE,),
         verify=rules(same_shape, _verify_truth) if _result == "B" else compatible,
         evaluate=evaluated(_makes),
@@ -138,8 +130,8 @@ for _mnemonic, _makes in _PAIRS.items():
     chlo.op(
         _mnemonic,
         f"${_one} `,` ${_other} attr-dict `:` type(${_one}) `,` type(${_other}) `->` type($result)",
-        operands={_one: _any("F"), _other: _any("F")},
-        results={"result": _any("F")},
+        operands={_one: any_shape("F"), _other: any_shape("F")},
+        results={"result": any_shape("F")},
         traits=(d.Trait.ELEMENTWISE,),
         verify=compatible,
         evaluate=evaluated(_makes),
@@ -212,8 +204,8 @@ chlo.op(
     "top_k",
     "`(` $operand `,` `k` `=` $k (`,` `is_stable` `=` $is_stable^)? `)` attr-dict `:` type($operand) `->` "
     "`(` type($values) `,` type($indices) `)`",
-    operands={"operand": _any("FBICQX")},
-    results={"values": _any("FBICQX"), "indices": _any("FBICQX")},
+    operands={"operand": any_shape("FBICQX")},
+    results={"values": any_shape("FBICQX"), "indices": any_shape("FBICQX")},
     properties=(
         d.Property("is_stable", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(True)),
         d.Property("k", d.INTEGER_64_ATTR),
@@ -288,40 +280,88 @@ def _verify_broadcast(element: Callable[[ty.Type], ty.Type]) -> Rule:
     return check
 
 
+def _broadcasting(name: str) -> OnValues:
+    """Return the evaluator of an op that broadcasts its operands to one shape. ``name``: that of the elementwise op."""
+
+    def build(op: Operation, settings: Settings) -> Function:
+        if not _is_ranked(op.results[0].type):
+            raise Unsupported(f"halfulp does not evaluate '{op.name}' with a result of type '{op.results[0].type}'")
+        rank, dims = len(_shape(op.results[0].type)), op.properties.get("broadcast_dimensions")
+        types = [ty.TensorType((None,) * rank, ty.element_type(type_)) for type_ in operand_types(op)]
+        properties = {
+            prop: like.attribute(enum_of(op, prop))
+            for prop, like in (("comparison_direction", DIRECTION), ("compare_type", COMPARISON_TYPE))
+            if prop in op.properties
+        }
+        inner = Operation(
+            name, default_registry().find(name), list(map(SSAValue, types)), [op.results[0].type], properties
+        )
+        inner.source, inner.token = op.source, op.token
+        evaluator = evaluator_of(inner)
+        if isinstance(evaluator, Elementwise):
+            apply = PointwiseStep(inner, evaluator, evaluator.build(inner, settings), settings, op).run
+        else:
+            apply = evaluator.build(inner, settings)
+
+        def run_op(run: Run, operands: Operands) -> tuple[Any, ...]:
+            places = [list(range(rank - value.ndim, rank)) for value in operands]
+            if isinstance(dims, at.DenseArrayAttr):
+                places[min(range(len(operands)), key=lambda k: operands[k].ndim)] = list(dims.values)
+            columns: list[set[int]] = [{1} for _ in range(rank)]
+            for value, axes in zip(operands, places, strict=True):
+                for size, axis in zip(value.shape, axes, strict=True):
+                    columns[axis].add(size)
+            sizes = [column - {1} or {1} for column in columns]
+            if any(len(column) > 1 for column in sizes):
+                shapes = ", ".join(spell_shape(value.shape) for value in operands)
+                raise undefined(op, f"the shapes {shapes} cannot be broadcast to one shape")
+            shape = tuple(size for column in sizes for size in column)
+            made(op, shape, settings)
+            given = [
+                broadcast_to(value, axes, shape, type_)
+                for value, axes, type_ in zip(operands, places, types, strict=True)
+            ]
+            return tuple(apply(run, tuple(given)))
+
+        return run_op
+
+    return OnValues(build)
+
+
 def _itself(element: ty.Type) -> ty.Type:
     return element
 
 
-def _enum(mnemonic: str, like: EnumDefinition) -> EnumDefinition:
+def enum_of_chlo(mnemonic: str, like: EnumDefinition) -> EnumDefinition:
+    """Declare an enumeration of chlo with the cases of one of StableHLO, and return it."""
     return chlo.enum(
         EnumDefinition(like.name.replace("stablehlo", "chlo"), like.cases, mnemonic=f"chlo.{mnemonic}", bare=True)
     )
 
 
-_DIRECTION = _enum("comparison_direction", DIRECTION)
-_COMPARISON_TYPE = _enum("comparison_type", COMPARISON_TYPE)
-_PRECISION = _enum("precision", PRECISION)
+_DIRECTION = enum_of_chlo("comparison_direction", DIRECTION)
+_COMPARISON_TYPE = enum_of_chlo("comparison_type", COMPARISON_TYPE)
 _PLACED = d.Property("broadcast_dimensions", d.INTEGER_64_ARRAY_ATTR, optional=True)
 _FORM = "$lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type(results)"
-_EVERY = "FBICQX"
+EVERY = "FBICQX"
 _COMPARED = (
     d.Property("compare_type", _COMPARISON_TYPE, optional=True),
     d.Property("comparison_direction", _DIRECTION),
 )
 
 _BROADCASTS: Mapping[str, tuple[str, str, Rule | None, tuple[d.Property, ...]]] = {
-    **dict.fromkeys(("add", "maximum", "minimum"), (_EVERY, _EVERY, compatible_elements, ())),
+    **dict.fromkeys(("add", "maximum", "minimum"), (EVERY, EVERY, compatible_elements, ())),
     **dict.fromkeys(
         (
             "atan2", "divide", "multiply", "next_after", "polygamma", "power", "remainder", "shift_left",
             "shift_right_arithmetic", "shift_right_logical", "subtract",
         ),
-        (_EVERY, _EVERY, _same_elements, ()),
+        (EVERY, EVERY, _same_elements, ()),
     ),
     "zeta": ("F", "F", _same_elements, ()),
-    **dict.fromkeys(("and", "or", "xor"), ("BI", _EVERY, None, ())),
+    **dict.fromkeys(("and", "or", "xor"), ("BI", EVERY, None, ())),
     "complex": ("F", "C", None, ()),
-    "compare": (_EVERY, "B", None, _COMPARED),
+    "compare": (EVERY, "B", None, _COMPARED),
 }  # fmt: skip
 """The letters for the elements of the operands and of the result, a rule for both, and more properties."""
 _ELEMENT: Mapping[str, Callable[[ty.Type], ty.Type]] = {"complex": ty.ComplexType, "compare": lambda element: ty.I1}
@@ -331,19 +371,21 @@ for _mnemonic, (_letters, _result, _rule, _more) in _BROADCASTS.items():
     chlo.op(
         f"broadcast_{_mnemonic}",
         _FORM,
-        operands={"lhs": _any(_letters), "rhs": _any(_letters)},
-        results={"result": _any(_result)},
+        operands={"lhs": any_shape(_letters), "rhs": any_shape(_letters)},
+        results={"result": any_shape(_result)},
         properties=(_PLACED, *_more),
         verify=_typed if _rule is None else rules(_rule, _typed),
+        evaluate=_broadcasting(f"{'chlo' if _mnemonic in _PAIRS else 'stablehlo'}.{_mnemonic}"),
     )
 
 chlo.op(
     "broadcast_select",
     "$pred `,` $on_true `,` $on_false attr-dict `:` `(` type($pred) `,` type($on_true) `,` type($on_false) `)` `->` "
     "type(results)",
-    operands={"pred": tensor_of("B"), "on_true": _any(_EVERY), "on_false": _any(_EVERY)},
-    results={"result": _any(_EVERY)},
+    operands={"pred": tensor_of("B"), "on_true": any_shape(EVERY), "on_false": any_shape(EVERY)},
+    results={"result": any_shape(EVERY)},
     verify=_verify_broadcast(_itself),
+    evaluate=_broadcasting("stablehlo.select"),
 )
 
 
@@ -357,208 +399,22 @@ def _verify_like(op: Operation) -> str | None:
     return not_inferred(op, ty.with_element(op.operands[0].type, element))
 
 
+def _constant_like(op: Operation, compiler: Compiler) -> Function:
+    attribute: Any = op.properties["value"]
+    value = attribute_value(attribute, ty.TensorType((), attribute.type), op, compiler)
+
+    def repeat(run: Run, operands: Operands) -> tuple[Any, ...]:
+        shape = operands[0].shape
+        return (repeated(value, shape, made(op, shape, compiler.settings)),)
+
+    return repeat
+
+
 chlo.op(
     "constant_like",
-    operands={"operand": _any(_EVERY)},
-    results={"result": _any(_EVERY)},
+    operands={"operand": any_shape(EVERY)},
+    results={"result": any_shape(EVERY)},
     properties=(d.Property("value", d.TYPED_ATTR),),
     verify=_verify_like,
-)
-
-# --- ragged_dot -------------------------------------------------------------------------------------------------------
-
-_RAGGED = fields(
-    "ragged_dot",
-    *lists(
-        "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
-        "rhs_contracting_dimensions", "lhs_ragged_dimensions", "rhs_group_dimensions",
-    ),
-    dialect=chlo,
-)  # fmt: skip
-
-
-def _verify_group_sizes(expected: Sequence[int | None], given: Sequence[int | None]) -> Unprefixed | None:
-    """Check the shape of the sizes of groups. ``expected``: the sizes in front of the last one, if there are any."""
-    if len(given) == 1:
-        return None
-    if len(given) != len(expected) + 1:
-        return Unprefixed(f"expected group_sizes to have rank {len(expected) + 1}, got {len(given)}")
-    if list(given[:-1]) != list(expected):
-        wanted, got = (", ".join(map(str, sizes)) for sizes in ((*expected, given[-1]), given))
-        return Unprefixed(f"group_sizes is expected to have shape [{wanted}], got [{got}]")
-    return None
-
-
-def _verify_ragged_dot(op: Operation) -> str | None:
-    numbers: Any = op.properties["ragged_dot_dimension_numbers"]
-    batching = numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"]
-    contracting = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
-    left, right, sizes = map(_shape, operand_types(op))
-    found = verify_precision(op) or verify_dimensions_of_dot((left, right), batching, contracting)
-    if found is not None:
-        return found
-    ragged, grouped = numbers["lhs_ragged_dimensions"], numbers["rhs_group_dimensions"]
-    if len(ragged) != 1:
-        return Unprefixed("There must be exactly one ragged dimension in the lhs.")
-    (axis,) = ragged
-    if not 0 <= axis < len(left):
-        return Unprefixed(f"Expects lhs_ragged_dim to be in range [0, lhs_rank) i.e. [0, {len(left)}). got: {axis}.")
-    free = [dim for dim in range(len(left)) if dim not in (*batching[0], *contracting[0])]
-    if axis in batching[0]:
-        before = batching[0][: batching[0].index(axis)]
-    else:
-        before = (*batching[0], *(contracting[0] if axis in contracting[0] else free))
-        before = before[: before.index(axis)]
-    found = _verify_group_sizes([left[dim] for dim in before], sizes)
-    if found is not None:
-        return found
-    for dim in grouped:
-        if not 0 <= dim < len(right):
-            return Unprefixed(f"Expects rhs_group_dim to be in range [0, rhs_rank) i.e. [0, {len(right)}). got: {dim}.")
-    for name, others in (("batching", batching[1]), ("contracting", contracting[1])):
-        for place, dim in enumerate(every := (*grouped, *others)):
-            if dim in every[:place]:
-                return Unprefixed(
-                    f"has duplicated dimension from rhs_group_dimensions and rhs_{name}_dimensions: {dim}"
-                )
-    if axis not in free and grouped:
-        return Unprefixed(
-            "There must be zero group dimensions in the rhs when the ragged dimension is batch or contracting."
-        )
-    if axis in free and len(grouped) != 1:
-        return Unprefixed(
-            "There must be exactly one group dimension in the rhs when the lhs ragged dimension is non-contracting."
-        )
-    if axis in free and not sizes_fit(sizes[-1], right[grouped[0]]):
-        return Unprefixed(f"rhs group dimension is expected to have size={sizes[-1]}, got {right[grouped[0]]}")
-    made = [sizes[-1]] if axis in contracting[0] else []
-    made += [left[dim] for dim in (*batching[0], *free)]
-    made += [right[dim] for dim in range(len(right)) if dim not in (*batching[1], *contracting[1], *grouped)]
-    return not_shaped(made, op.results[0].type)
-
-
-chlo.op(
-    "ragged_dot",
-    operands={"lhs": _any(_EVERY), "rhs": _any(_EVERY), "group_sizes": INTEGER_TENSOR},
-    results={"result": _any(_EVERY)},
-    properties=(
-        d.Property("precision_config", d.array_of_enum("Precision Config attribute", _PRECISION), optional=True),
-        d.Property(
-            "ragged_dot_dimension_numbers",
-            attribute_of(_RAGGED, "Attribute that models the dimension information for ragged dot."),
-        ),
-    ),
-    verify=_verify_ragged_dot,
-)
-
-# --- scan -------------------------------------------------------------------------------------------------------------
-
-_RESULT_SEGMENTS = "resultSegmentSizes"
-
-
-def _segments(op: Operation, name: str) -> tuple[int, ...]:
-    return op.prop(name, at.DenseArrayAttr).values
-
-
-def _verify_scan(op: Operation) -> str | None:
-    count, dim = _segments(op, SEGMENTS)[0], op.prop("dimension", at.IntegerAttr).value
-    if not count and not _segments(op, _RESULT_SEGMENTS)[0]:
-        return "at least one of inputs or outputs must be present"
-    size = op.prop("scan_dim_size", at.IntegerAttr).value if "scan_dim_size" in op.properties else None
-    types = operand_types(op)
-    for index, type_ in enumerate(types[:count]):
-        if not _is_ranked(type_):
-            return f"operand {index} is not ranked"
-        if dim >= len(_shape(type_)):
-            return f"scan dimension of operand {index} is out of bounds"
-        if not sizes_fit(size, _shape(type_)[dim]):
-            return f"invalid scan dimension size of operand {index}"
-        size = _shape(type_)[dim] if size is None else size
-    arguments = arguments_of(body_of(op))
-    if len(arguments) != len(types):
-        return f"expects {len(types)} arguments in the body, but got {len(arguments)}"
-    for index, (type_, argument) in enumerate(zip(types, arguments, strict=True)):
-        if not _is_ranked(type_):
-            return f"operand {index} is not ranked"
-        shape = _shape(type_)
-        part = ty.TensorType((*shape[:dim], *shape[dim + 1 :]), ty.element_type(type_)) if index < count else type_
-        if not types_fit(part, argument):
-            return f"operand and body argument {index} are incompatible"
-    return None
-
-
-def _verify_scanned(op: Operation) -> str | None:
-    carried, dim = _segments(op, SEGMENTS)[1], op.prop("dimension", at.IntegerAttr).value
-    types = returned(body_of(op))
-    if len(types) < carried:
-        return Unprefixed(f"ScanOp body must return at least {carried} values (carries)")
-    size = op.prop("scan_dim_size", at.IntegerAttr).value if "scan_dim_size" in op.properties else None
-    for type_ in operand_types(op)[: _segments(op, SEGMENTS)[0]]:
-        size = _shape(type_)[dim] if size is None else size
-    expected = []
-    for index, type_ in enumerate(types):
-        if not _is_ranked(type_) or not isinstance(type_, ty.TensorType):
-            return Unprefixed(f"terminator operand {index} is not ranked")
-        shape = _shape(type_)
-        if index < len(types) - carried:
-            shape = (*shape[:dim], size, *shape[dim:])
-        expected.append(ty.TensorType(shape, type_.element))
-    return not_inferred(op, *expected)
-
-
-def _parse_scan(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
-    inputs = parenthesised(p)
-    p.keyword(definition, "inits")
-    inits = parenthesised(p)
-    p.keyword(definition, "dimension")
-    p.expect("=")
-    properties: dict[str, at.Attribute] = {"dimension": at.IntegerAttr(read_integer(p, definition.name), ty.I64)}
-    attributes = p.optional_dictionary() if p.take("attributes") else {}
-    region = p.region(definition.name)
-    p.expect(":")
-    type_ = p.function_type()
-    if len(type_.inputs) != len(inputs) + len(inits):
-        wrong(p, definition.name, "operand types must match the number of inputs and inits", at_)
-    made = len(type_.results) - len(inits)
-    if made < 0:
-        wrong(p, definition.name, "not enough result types to cover the required carries", at_)
-    for name, sizes in ((SEGMENTS, (len(inputs), len(inits))), (_RESULT_SEGMENTS, (made, len(inits)))):
-        properties[name] = at.DenseArrayAttr(ty.I32, sizes)
-    move_inherent(definition, properties, attributes)
-    operands = [p.use(token, each) for token, each in zip((*inputs, *inits), type_.inputs, strict=True)]
-    made_op = Operation(definition.name, definition, operands, type_.results, properties, attributes, [region])
-    return p.placed(made_op, at_)
-
-
-def _print_scan(printer: OpPrinter, op: Operation) -> str:
-    count = _segments(op, SEGMENTS)[0]
-    names = list(map(printer.name, op.operands))
-    left_out = ("dimension", SEGMENTS, _RESULT_SEGMENTS)
-    shown = {name: value for name, value in op.properties.items() if name not in left_out} | op.attributes
-    text = f"({', '.join(names[:count])}) inits ({', '.join(names[count:])}) dimension="
-    text += f"{op.prop('dimension', at.IntegerAttr).value} "
-    text += f" attributes {printer.dictionary(shown)}" if shown else ""
-    types = ty.FunctionType(tuple(operand_types(op)), tuple(result.type for result in op.results))
-    return f"{text} {printer.region(op.regions[0], op)} : {printer.type(types)}"
-
-
-chlo.op(
-    "scan",
-    custom=d.CustomForm(_parse_scan, _print_scan),
-    operands=(d.variadic("inputs", _any(_EVERY)), d.variadic("inits", _any(_EVERY))),
-    results=(d.variadic("outputs", _any(_EVERY)),),
-    properties=(
-        d.Property("dimension", COUNT),
-        d.Property("is_associative", d.BOOL_ATTR, optional=True),
-        d.Property("is_reverse", d.BOOL_ATTR, optional=True),
-        d.Property(_RESULT_SEGMENTS, d.INTEGER_ARRAY_ATTR),
-        d.Property("scan_dim_size", COUNT, optional=True),
-    ),
-    regions=(d.RegionSlot("body"),),
-    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS, d.Trait.ISOLATED_FROM_ABOVE),
-    named_arguments=lambda op: [
-        "input" if index < _segments(op, SEGMENTS)[0] else "carry" for index in range(len(op.operands))
-    ],
-    verify=_verify_scan,
-    verify_regions=_verify_scanned,
+    evaluate=OnValues(_constant_like, of_module=True),
 )

@@ -58,6 +58,8 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
+from halfulp.interp.run.frames import Action
 
 # --- groups -----------------------------------------------------------------------------------------------------------
 
@@ -399,6 +401,7 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     properties=(d.Property("replica_groups", I64_ELEMENTS),),
     verify=compatible,
+    evaluate=meeting(reduced),
 )
 for _axis, _mnemonic in enumerate(("replica_id", "partition_id")):
     stablehlo.op(
@@ -445,6 +448,13 @@ def _verify_done(op: Operation) -> str | None:
     return not_inferred(op, future.types[0])
 
 
+def _start(op: Operation, compiler: Compiler) -> Action:
+    """Make the action of async_start: the region runs at once, and the future is its result."""
+    block = body_of(op)
+    body = compiler.region(op.regions[0], compiler.resume(op))
+    return passing(moves(compiler.slots(op.operands), compiler.slots(block.arguments)), body)
+
+
 stablehlo.op(
     "async_start",
     operands=_MANY,
@@ -452,8 +462,15 @@ stablehlo.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SINGLE_BLOCK, d.Trait.ISOLATED_FROM_ABOVE),
     verify_regions=_verify_start,
+    evaluate=OnFrames(_start, no_lanes=True),
 )
-stablehlo.op("async_done", operands={"operand": A_FUTURE}, results={"result": PLAIN_TENSOR}, verify=_verify_done)
+stablehlo.op(
+    "async_done",
+    operands={"operand": A_FUTURE},
+    results={"result": PLAIN_TENSOR},
+    verify=_verify_done,
+    evaluate=OnValues(lambda op, settings: lambda run, operands: operands, raw=True, no_lanes=True),
+)
 
 # --- channels and feeds -----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -49,6 +49,7 @@ from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 
 _LIST = tensor_of("NI", "1D")
+_ONE = ty.TensorType((1,), ty.I32)
 
 
 def constant_numbers(value: SSAValue) -> list[int] | None:
@@ -92,7 +93,7 @@ def _numbers(op: Operation, value: Value, what: str) -> tuple[int, ...]:
     return tuple(map(int, signed_numbers(op, value, what)))
 
 
-def _sizes(op: Operation, value: Value) -> tuple[int, ...]:
+def sizes_given(op: Operation, value: Value) -> tuple[int, ...]:
     """Return a shape that an operand gives. Raises UndefinedBehavior for a negative size."""
     found = _numbers(op, value, "a size")
     if any(size < 0 for size in found):
@@ -117,6 +118,21 @@ def _verify_size(op: Operation) -> str | None:
     return not_inferred(op, tensor(sizes, ty.element_type(operand), bounds))
 
 
+def _sized(op: Operation, settings: Settings) -> Function:
+    """Return the function of set_dimension_size: it keeps the first elements of a dimension."""
+    axis = op.prop("dimension", at.IntegerAttr).value
+
+    def cut(run: Run, operands: Operands) -> tuple[Any, ...]:
+        value, (size,) = operands[0], sizes_given(op, reshaped(operands[1], _ONE, (1,)))
+        shape = value.shape
+        if size > shape[axis]:
+            raise undefined(op, f"the size {size} is larger than dimension {axis}, which has {shape[axis]} elements")
+        type_ = made(op, (*shape[:axis], size, *shape[axis + 1 :]), settings)
+        return (picked(value, (*[slice(None)] * axis, slice(size)), type_),)
+
+    return cut
+
+
 stablehlo.op(
     "set_dimension_size",
     f"$operand `,` $size `,` `dim` `=` $dimension {FUNCTION_TYPE}",
@@ -124,11 +140,8 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     properties=(d.Property("dimension", COUNT),),
     verify=_verify_size,
+    evaluate=data_movement(_sized, elements=1),
 )
-
-
-def _of_sizes(build: Callable[[Operation, Settings], Function], elements: int) -> Any:
-    return data_movement(build, elements=elements)
 
 
 # --- broadcast --------------------------------------------------------------------------------------------------------
@@ -214,7 +227,7 @@ def _dynamic_broadcast(op: Operation, settings: Settings) -> Function:
     dims = numbers_of(op, "broadcast_dimensions")
 
     def spread(run: Run, operands: Operands) -> tuple[Any, ...]:
-        value, shape = operands[0], _sizes(op, operands[1])
+        value, shape = operands[0], sizes_given(op, operands[1])
         for size, dim in zip(value.shape, dims, strict=True):
             if size not in (1, shape[dim]):
                 raise undefined(op, f"{spell_shape(value.shape)} cannot be broadcast to {spell_shape(shape)}")
@@ -234,7 +247,7 @@ stablehlo.op(
         d.Property("known_nonexpanding_dimensions", d.INTEGER_64_ARRAY_ATTR, optional=True),
     ),
     verify=_verify_dynamic_broadcast,
-    evaluate=_of_sizes(_dynamic_broadcast, 1),
+    evaluate=data_movement(_dynamic_broadcast, elements=1),
 )
 
 # --- reshape and iota -------------------------------------------------------------------------------------------------
@@ -265,7 +278,7 @@ def _verify_dynamic_reshape(op: Operation) -> str | None:
 
 def _dynamic_reshape(op: Operation, settings: Settings) -> Function:
     def reshape(run: Run, operands: Operands) -> tuple[Any, ...]:
-        value, shape = operands[0], _sizes(op, operands[1])
+        value, shape = operands[0], sizes_given(op, operands[1])
         type_ = made(op, shape, settings)
         if ty.element_count(ty.TensorType(shape, ty.I1)) != value.bits.size // max(1, _per_element(value)):
             raise undefined(op, f"{spell_shape(value.shape)} has another number of elements than {spell_shape(shape)}")
@@ -287,7 +300,7 @@ stablehlo.op(
     operands={"operand": ANY_TENSOR, "output_shape": SHAPE},
     results={"result": ANY_TENSOR},
     verify=_verify_dynamic_reshape,
-    evaluate=_of_sizes(_dynamic_reshape, 1),
+    evaluate=data_movement(_dynamic_reshape, elements=1),
 )
 
 
@@ -301,7 +314,7 @@ def _dynamic_iota(op: Operation, settings: Settings) -> Function:
     axis = op.prop("iota_dimension", at.IntegerAttr).value
 
     def count(run: Run, operands: Operands) -> tuple[Any, ...]:
-        shape = _sizes(op, operands[0])
+        shape = sizes_given(op, operands[0])
         return (counted(op, shape, axis, made(op, shape, settings), settings),)
 
     return count
@@ -314,7 +327,7 @@ stablehlo.op(
     results={"result": tensor_of("FBICQ")},
     properties=(d.Property("iota_dimension", COUNT),),
     verify=_verify_dynamic_iota,
-    evaluate=_of_sizes(_dynamic_iota, 0),
+    evaluate=data_movement(_dynamic_iota, elements=0),
 )
 
 # --- padding and slices -----------------------------------------------------------------------------------------------
@@ -378,7 +391,7 @@ stablehlo.op(
     },
     results={"result": PLAIN_TENSOR},
     verify=_verify_dynamic_pad,
-    evaluate=_of_sizes(_dynamic_pad, 2),
+    evaluate=data_movement(_dynamic_pad, elements=2),
 )  # fmt: skip
 
 
@@ -422,5 +435,5 @@ stablehlo.op(
     operands={"operand": PLAIN_TENSOR, "start_indices": _LIST, "limit_indices": _LIST, "strides": _LIST},
     results={"result": PLAIN_TENSOR},
     verify=_verify_real_dynamic_slice,
-    evaluate=_of_sizes(_real_dynamic_slice, 1),
+    evaluate=data_movement(_real_dynamic_slice, elements=1),
 )

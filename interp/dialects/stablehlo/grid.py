@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from halfulp.interp.dialects.elements import combined, picked
 from halfulp.interp.dialects.stablehlo.attributes import pairs_of
-from halfulp.interp.dialects.stablehlo.elementwise import kernel_of
+from halfulp.interp.dialects.stablehlo.indexing import as_list, elementwise_body, with_shape
+from halfulp.interp.dialects.stablehlo.loops import converted, zeros
 from halfulp.interp.dialects.stablehlo.moving import signed_numbers
+from halfulp.interp.dialects.stablehlo.reducing import multiply_and_add
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnFrames
-from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift
 from halfulp.interp.values.value import Value
 
 Process = tuple[int, int]
@@ -36,12 +38,15 @@ _GRID = "the grid of processes"
 
 @dataclass
 class _Waiting:
-    """A process in a collective op: its frame, the op, its operands, and the slots of its results."""
+    """A process in a collective op: its frame, the op, its operands, the slots of its results, and how it combines
+    operands.
+    """
 
     frame: Frame
     op: Operation
     operands: tuple[Value, ...]
     results: tuple[int, ...]
+    fold: Any = None
 
     def resume(self, values: Sequence[Any]) -> None:
         """Write the results."""
@@ -75,26 +80,21 @@ class Grid:
             frame = frame.parent
         return 0, 0
 
-    def groups(self, op: Operation) -> list[Group]:
-        """Return the groups of processes of an op, by its channel and ``use_global_device_ids``."""
+    def groups(self, op: Operation, lists: Sequence[Sequence[int]]) -> list[Group]:
+        """Return the groups of processes of an op, by its channel and ``use_global_device_ids``. ``lists``: the groups
+        that it names; none stand for one of all.
+        """
         handle = op.properties.get("channel_handle")
         channel = int(handle["handle"]) if isinstance(handle, DialectAttr) else 0
-        lists: list[tuple[int, ...]]
-        if "source_target_pairs" in op.properties:
-            lists = pairs_of(op.properties["source_target_pairs"])
-        elif isinstance(op.properties["replica_groups"], at.DenseElementsAttr):
-            lists = [tuple(k for k in row if k >= 0) for row in pairs_of(op.properties["replica_groups"])]
-        else:
-            raise Unsupported(f"halfulp does not evaluate '{op.name}' with groups by axes of a mesh")
         replicas, partitions = range(self.replicas), range(self.partitions)
-        lists = lists or [tuple(replicas)]
         if "use_global_device_ids" in op.properties:
-            return [tuple(divmod(k, self.partitions) for k in row) for row in lists]
+            everyone = range(self.replicas * self.partitions)
+            return [tuple(divmod(k, self.partitions) for k in row) for row in lists or [everyone]]
         if channel <= 0:
-            return [tuple((k, p) for k in row) for row in lists for p in partitions]
+            return [tuple((k, p) for k in row) for row in lists or [replicas] for p in partitions]
         if op.name in _BY_PARTITION:
-            return [tuple((r, k) for k in row) for row in lists for r in replicas]
-        return [tuple((k, p) for p in partitions for k in row) for row in lists]
+            return [tuple((r, k) for k in row) for row in lists or [partitions] for r in replicas]
+        return [tuple((k, p) for p in partitions for k in row) for row in lists or [replicas]]
 
 
 _BY_PARTITION = frozenset(
@@ -102,9 +102,73 @@ _BY_PARTITION = frozenset(
 )
 """The ops whose groups are of partitions if they have a channel."""
 
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def _groups_named(op: Operation, compiler: Compiler) -> Sequence[Sequence[int]]:
+    """Return the groups that an op names, as numbers of replicas, partitions or devices. Raises Unsupported."""
+    written = op.properties["replica_groups"]
+    if isinstance(written, at.DenseElementsAttr):
+        return [row for numbers in pairs_of(written) if (row := tuple(k for k in numbers if k >= 0))]
+    assert isinstance(written, DialectAttr)
+    mesh = written["mesh"]
+    if isinstance(mesh, at.SymbolRefAttr):
+        holder = compiler.module.lookup(mesh, op)
+        known = {} if holder is None else {**holder.properties, **holder.attributes}
+        mesh = known.get("mesh") or known.get("stablehlo.mesh")
+        if not isinstance(mesh, DialectAttr | at.DictionaryAttr):
+            raise Unsupported(
+                f"the symbol of the mesh of '{op.name}' has no attribute stablehlo.mesh with axes",
+                location=op.location, op=op.name,
+            )  # fmt: skip
+    return _groups_of_axes(mesh, written["axes"].elements)
+
+
+def _field(attribute: Any, name: str) -> Any:
+    """Return a field of an attribute of StableHLO, or of a dictionary that stands for one."""
+    if isinstance(attribute, DialectAttr):
+        return attribute[name]
+    found = dict(attribute.entries).get(name)
+    return found.elements if isinstance(found, at.ArrayAttr) else getattr(found, "value", found)
+
+
+def _groups_of_axes(mesh: DialectAttr | at.DictionaryAttr, axes: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the devices along some axes of a mesh, in the order of these axes, for each place on the others.
+
+    ``axes``: references to axes, or to parts of them: an axis of size a * b * c is split into three.
+    """
+    whole: list[tuple[str, int]] = [(_field(axis, "name"), _field(axis, "size")) for axis in _field(mesh, "axes")]
+    wanted = []
+    for axis in axes:
+        part = axis["sub_axis_info"]
+        size = dict(whole)[axis["name"]]
+        wanted.append((axis["name"], *((1, size) if part is None else (part["pre_size"], part["size"]))))
+    # Each axis falls into pieces, from one cut to the next.
+    pieces: list[tuple[str, int, int]] = []
+    for name, size in whole:
+        cuts = {1, size}.union(*({before, before * part} for axis, before, part in wanted if axis == name))
+        ordered = sorted(cuts)
+        if any(after % before for before, after in pairwise(ordered)):
+            raise Unsupported(f"the parts of the axis {name} of a mesh, which has the size {size}, do not fit together")
+        pieces += [(name, before, after // before) for before, after in pairwise(ordered)]
+    ids = _field(mesh, "device_ids")
+    numbers = np.arange(prod(size for _, size in whole)) if ids is None else ids.array().reshape(-1).astype(np.int64)
+    inner = [
+        place
+        for name, before, part in wanted
+        for place, (axis, start, _) in enumerate(pieces)
+        if axis == name and before <= start < before * part
+    ]
+    outer = [place for place in range(len(pieces)) if place not in inner]
+    grid = numbers.reshape([size for _, _, size in pieces]).transpose([*outer, *inner])
+    return [tuple(map(int, row)) for row in grid.reshape(-1, prod(pieces[place][2] for place in inner))]
+
+
 # --- meeting ----------------------------------------------------------------------------------------------------------
 
-Exchange = Callable[[Operation, Run, Settings, int, Sequence[tuple[Value, ...]]], Sequence[Any]]
+Fold = Callable[[Run, Sequence[Value]], Value]
+"""Combines the operands of several processes by the body of an op, in their order."""
+Exchange = Callable[[Operation, Run, Fold, int, Sequence[tuple[Value, ...]]], Sequence[Any]]
 """From the operands of all processes of a group, the results of the process at a place in it."""
 
 
@@ -115,13 +179,13 @@ def meeting(exchange: Exchange, alone: bool = False) -> OnFrames:
 
     def build(op: Operation, compiler: Compiler) -> Action:
         operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
-        settings = compiler.settings
+        lists, folding = _groups_named(op, compiler), _folding(op, compiler)
 
         def meet(frame: Frame) -> Segment | None:
             run: Run = frame.slots[0]
             grid: Grid = run.kept.get(_GRID) or Grid(1, 1)
-            process, groups = grid.process_of(frame), grid.groups(op)
-            here = _Waiting(frame, op, tuple(frame.slots[slot] for slot in operands), results)
+            process, groups = grid.process_of(frame), grid.groups(op, lists)
+            here = _Waiting(frame, op, tuple(frame.slots[slot] for slot in operands), results, folding(frame))
             group = next((group for group in groups if process in group), None)
             if group is None:
                 if not alone:
@@ -140,7 +204,7 @@ def meeting(exchange: Exchange, alone: bool = False) -> OnFrames:
             del grid.waiting[key]
             values = [met[each].operands for each in group]
             for place, each in enumerate(group):
-                met[each].resume(exchange(met[each].op, run, settings, place, values))
+                met[each].resume(exchange(met[each].op, run, met[each].fold, place, values))
             grid.ready[:0] = [met[each].frame for each in group if each != process]
             return after
 
@@ -174,7 +238,7 @@ def _concatenated(run: Run, values: Sequence[Value], type_: ty.Type, axis: int) 
     return combined(run, values, type_, lambda arrays: np.concatenate(arrays, axis=axis))
 
 
-def gathered(op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
+def gathered(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the operands of all processes, one after the other (all_gather)."""
     axis = _number(op, "all_gather_dim")
     columns = zip(op.results, zip(*values, strict=True), strict=True)
@@ -186,9 +250,7 @@ def _part(value: Value, axis: int, place: int, count: int, type_: ty.Type) -> Va
     return picked(value, (*[slice(None)] * axis, slice(place * size, (place + 1) * size)), type_)
 
 
-def exchanged(
-    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
-) -> list[Any]:
+def exchanged(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the parts for this process of the operands of all (all_to_all)."""
     split, count, axis = _number(op, "split_dimension"), _number(op, "split_count"), _number(op, "concat_dimension")
     made = []
@@ -198,9 +260,7 @@ def exchanged(
     return made
 
 
-def broadcast(
-    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
-) -> list[Any]:
+def broadcast(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the operands of the first process of the group, or of those that the last operand names
     (collective_broadcast).
     """
@@ -218,59 +278,59 @@ def _roots(op: Operation, values: Sequence[tuple[Value, ...]], place: int) -> li
     return roots
 
 
-def reduced(op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
+def reduced(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the operands of all processes combined by the body of the op, in their order (all_reduce)."""
     return [
-        _folded(op, run, settings, [column[number] for column in values], result.type)
+        _typed(fold(run, [column[number] for column in values]), result.type)
         for number, result in enumerate(op.results)
     ]
 
 
-def _folded(op: Operation, run: Run, settings: Settings, values: Sequence[Value], type_: ty.Type) -> Value:
-    body = op.regions[0].blocks[0]
-    inner = body.operations[0]
-    last = body.operations[-1]
-    if (
-        len(body.operations) != 2
-        or list(inner.operands) != list(body.arguments)
-        or list(last.operands) != list(inner.results)
-    ):
-        raise Unsupported(
-            f"halfulp evaluates '{op.name}' with a body of one op on its arguments alone", location=op.location
-        )
-    element, given = ty.element_type(inner.operands[0].type), ty.element_type(values[0].type)
-    if element != given:
-        raise Unsupported(
-            f"halfulp evaluates '{op.name}' with a body on the operand's elements, '{given}', not on '{element}'",
-            location=op.location,
-        )
-    kernel = kernel_of(inner.name.partition(".")[2], inner, element, settings.profile)
-
-    def fold(arrays: Sequence[Any]) -> Any:
-        total = arrays[0]
-        for array in arrays[1:]:
-            total = kernel.array(total, array).results[0]
-        return total
-
-    marks = [value.poison for value in values if value.poison is not None]
-    poison = np.maximum.reduce(marks) if marks else None
-    return Value(type_, fold([value.bits for value in values]), poison, None, run.origins if marks else None)
+def _typed(value: Value, type_: ty.Type) -> Value:
+    return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
-def reduced_at_root(
-    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
-) -> list[Any]:
+def _folding(op: Operation, compiler: Compiler) -> Callable[[Frame], Fold | None]:
+    """Return the function that gives the `Fold` of an op in a frame, which has what the body takes from outside."""
+    if op.name == _SUM:
+        element = ty.element_type(op.operands[0].type)
+        block = multiply_and_add([ty.TensorType((), element)] * 2, compiler.settings.profile)
+    elif op.regions:
+        block = op.regions[0].blocks[0]
+    else:
+        return lambda frame: None
+    body, outside = elementwise_body(op, block, compiler)
+    given, made = block.arguments[0].type, ty.element_type(block.operations[-1].operands[0].type)
+
+    def of_frame(frame: Frame) -> Fold:
+        captured = [lift(frame.slots[slot], type_) for slot, type_ in outside]
+
+        def fold(run: Run, values: Sequence[Value]) -> Value:
+            lists = [as_list(converted(op, value, given, run)) for value in values]
+            total = lists[0]
+            start = zeros(total.shape, ty.TensorType((None,), made))
+            for each in lists[1:]:
+                (total,) = body.run(run, [total, each, start], captured)
+            return with_shape(total, values[0].shape, ty.with_element(values[0].type, made))
+
+        return fold
+
+    return of_frame
+
+
+_SUM = "stablehlo.cross-replica-sum"
+
+
+def reduced_at_root(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return what all_reduce returns to the root of each result, and zeros to the others (collective_reduce)."""
-    found = zip(reduced(op, run, settings, place, values), _roots(op, values, place), strict=True)
+    found = zip(reduced(op, run, fold, place, values), _roots(op, values, place), strict=True)
     return [value if root == place else _zeros(value) for value, root in found]
 
 
-def scattered(
-    op: Operation, run: Run, settings: Settings, place: int, values: Sequence[tuple[Value, ...]]
-) -> list[Any]:
+def scattered(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the part for this process of what all_reduce returns (reduce_scatter)."""
     axis = _number(op, "scatter_dimension")
-    whole = _folded(op, run, settings, [column[0] for column in values], values[0][0].type)
+    whole = fold(run, [column[0] for column in values])
     return [_part(whole, axis, place, len(values), op.results[0].type)]
 
 
@@ -390,7 +450,7 @@ def _permute(op: Operation, compiler: Compiler) -> Action:
             run.frame = grid.ready.pop(0)
             return None
         del grid.waiting[key]
-        sources = {target: source for source, target in grid.groups(op)}
+        sources = {target: source for source, target in grid.groups(op, pairs_of(op.properties["source_target_pairs"]))}
         for each, there in met.items():
             found = met[sources[each]].operands if each in sources else [_zeros(value) for value in there.operands]
             there.resume(found)

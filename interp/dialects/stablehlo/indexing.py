@@ -23,14 +23,15 @@ from halfulp.interp.dialects.stablehlo.bodies import (
     verify_reducer,
     verify_selector,
 )
+from halfulp.interp.dialects.stablehlo.dynamic import sizes_given
 from halfulp.interp.dialects.stablehlo.index_rules import (
     verify_dynamic_gather,
     verify_gather,
     verify_scatter,
     verify_scattered,
 )
-from halfulp.interp.dialects.stablehlo.moving import indices, numbers_of
-from halfulp.interp.dialects.stablehlo.reducing import check_elements, on_arrays, spread, with_body, zeros
+from halfulp.interp.dialects.stablehlo.loops import converted, on_arrays, spread, with_body, zeros
+from halfulp.interp.dialects.stablehlo.moving import indices, made, numbers_of
 from halfulp.interp.dialects.stablehlo.types import (
     INTEGER_TENSOR,
     PLAIN_TENSOR,
@@ -84,15 +85,18 @@ def _along(axis: int, rank: int, size: int) -> npt.NDArray[np.int64]:
 
 
 def _gather(op: Operation, settings: Settings) -> Function:
+    """Return the function of gather, or of dynamic_gather, whose third operand gives the sizes of a slice."""
     numbers: Any = op.properties["dimension_numbers"]
-    sizes, type_ = numbers_of(op, "slice_sizes"), op.results[0].type
+    written = numbers_of(op, "slice_sizes") if "slice_sizes" in op.properties else None
+    whole_rank = len(ty.shape_of(op.operands[0].type) or ())
     vector, offset_dims = numbers["index_vector_dim"], numbers["offset_dims"]
     batched = dict(zip(numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True))
     left_out = (*numbers["collapsed_slice_dims"], *batched)
-    windowed = [axis for axis in range(len(sizes)) if axis not in left_out]
+    windowed = [axis for axis in range(whole_rank) if axis not in left_out]
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
-        source, given = operands
+        source, given = operands[:2]
+        sizes = _slice_sizes(op, source.shape, operands[2], left_out) if written is None else written
         batch = _batch_shape(given.shape, vector)
         starts = _starts(indices(op, given, settings.profile), vector, numbers["start_index_map"], len(sizes))
         index = []
@@ -107,14 +111,27 @@ def _gather(op: Operation, settings: Settings) -> Function:
             index.append(places)
         rank = len(batch) + len(windowed)
         whole_shape = (*batch, *(sizes[axis] for axis in windowed))
+        type_ = op.results[0].type
         if not index:
             return (spread(source, whole_shape, type_),)
         rest = iter(range(len(batch)))
         order = [len(batch) + offset_dims.index(k) if k in offset_dims else next(rest) for k in range(rank)]
+        if written is None:
+            type_ = made(op, tuple(whole_shape[k] for k in order), settings)
         turned = tuple(np.broadcast_to(each, whole_shape).transpose(order) for each in index)
         return (picked(source, turned, type_),)
 
     return take
+
+
+def _slice_sizes(op: Operation, shape: Sequence[int], given: Value, left_out: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of a slice that an operand gives. Raises UndefinedBehavior for sizes that no slice has."""
+    sizes = sizes_given(op, given)
+    for axis, (size, whole) in enumerate(zip(sizes, shape, strict=True)):
+        most = min(whole, 1) if axis in left_out else whole
+        if size > most:
+            raise undefined(op, f"the slice size {size} of dimension {axis} is larger than {most}")
+    return sizes
 
 
 stablehlo.op(
@@ -143,6 +160,7 @@ stablehlo.op(
         d.Property("indices_are_sorted", d.BOOL_ATTR, optional=True),
     ),
     verify=verify_dynamic_gather,
+    evaluate=data_movement(_gather, elements=1),
 )
 
 # --- bodies on lists of elements --------------------------------------------------------------------------------------
@@ -176,7 +194,7 @@ def _list_of(type_: ty.Type) -> ty.TensorType:
     return ty.TensorType((None,), ty.element_type(type_))
 
 
-def _flat(value: Value) -> Value:
+def as_list(value: Value) -> Value:
     """Return the elements as a list."""
     shape = (prod(value.shape),)
 
@@ -219,8 +237,7 @@ class _Scatter:
         self._axes = numbers["scatter_dims_to_operand_dims"]
         self._batched = dict(zip(numbers["input_batching_dims"], numbers["scatter_indices_batching_dims"], strict=True))
         self._left_out = (*numbers["inserted_window_dims"], *self._batched)
-        inputs, updates = op.operands[: self._count], op.operands[self._count + 1 :]
-        check_elements(op, body_of(op), [value.type for value in (*inputs, *updates)])
+        self._arguments = body_of(op).arguments
         self._body, self.outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
 
     def _places(self, given: Value, shape: tuple[int, ...], update: tuple[int, ...]) -> Places:
@@ -251,11 +268,18 @@ class _Scatter:
         """Return the new operands."""
         inputs, given, updates = operands[: self._count], operands[self._count], operands[self._count + 1 :]
         places = self._places(given, inputs[0].shape, updates[0].shape)
-        state = [_flat(value) for value in inputs]
-        new = [_flat(value) for value in updates]
+        state, new = (
+            [
+                as_list(converted(self._op, value, argument.type, run))
+                for value, argument in zip(values, arguments, strict=True)
+            ]
+            for values, arguments in (
+                (inputs, self._arguments[: self._count]), (updates, self._arguments[self._count :]),
+            )
+        )  # fmt: skip
         state = _combined(run, self._body, places, state, new, captured)
         return [
-            _shaped(value, one.shape, result.type)
+            with_shape(value, one.shape, result.type)
             for value, one, result in zip(state, inputs, self._op.results, strict=True)
         ]
 
@@ -316,7 +340,8 @@ def _marks(marks: Any, count: int, where: Places, part: Any) -> Any:
     return found
 
 
-def _shaped(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
+def with_shape(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
+    """Return a list of elements as an array."""
     trailing = value.bits.shape[1:]
     poison = value.poison if value.poison is not None and value.poison.any() else None
     return Value(
@@ -379,7 +404,7 @@ class _Sort:
         axis = self._axis % len(shape)
         moved = [*(k for k in range(len(shape)) if k != axis), axis]
         lists_ = [
-            _flat(picked(value, (), value.type) if not value.shape else _turned(value, moved)) for value in operands
+            as_list(picked(value, (), value.type) if not value.shape else _turned(value, moved)) for value in operands
         ]
         size = shape[axis]
         rows = prod(shape) // size if size else 0
@@ -482,8 +507,6 @@ class _SelectAndScatter:
         self._op = op
         self._each_time = compiler.settings.profile.scattered_initial == "each_time"
         self._rank = len(ty.shape_of(op.operands[0].type) or ())
-        source, init = (value.type for value in op.operands[1:])
-        check_elements(op, body_of(op, 1), [init, source])
         sizes = optional_numbers(op, "window_dimensions", self._rank)
         self._window = Window.of(op, sizes, "window_strides", "", "")
         self._select, outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
@@ -493,7 +516,7 @@ class _SelectAndScatter:
     def _chosen(self, run: Run, operand: Value, places: tuple[int, ...], captured: Sequence[Value]) -> Places:
         """Return for each place of the window the element that is chosen; -1 where the window has only padding."""
         window, shape, rank = self._window, operand.shape, self._rank
-        count, elements = prod(places), _flat(operand)
+        count, elements = prod(places), as_list(operand)
         chosen = np.full(count, -1, np.intp)
         for offset in product(*map(range, window.sizes)):
             place: Any = np.zeros((1,) * rank, np.int64)
@@ -518,11 +541,14 @@ class _SelectAndScatter:
         operand, source, init = operands
         chosen = self._chosen(run, operand, source.shape, captured[: self._split])
         count = prod(operand.shape)
-        (start,) = [_flat(value) for value in (init,)]
+        start, new = (
+            as_list(converted(self._op, value, argument.type, run))
+            for value, argument in zip((init, source), body_of(self._op, 1).arguments, strict=True)
+        )
         state = [picked(start, (np.zeros(count, np.intp),), start.type)]
         again = start if self._each_time else None
-        (found,) = _combined(run, self._scatter, chosen, state, [_flat(source)], captured[self._split :], again)
-        return [_shaped(found, operand.shape, self._op.results[0].type)]
+        (found,) = _combined(run, self._scatter, chosen, state, [new], captured[self._split :], again)
+        return [with_shape(found, operand.shape, self._op.results[0].type)]
 
 
 def _verify_select_and_scatter(op: Operation) -> str | None:

@@ -18,7 +18,14 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function
 from halfulp.interp.run.settings import Settings
-from halfulp.semantics.linear_algebra import Arithmetic, cholesky, factor_lu, solve_triangular
+from halfulp.semantics.linear_algebra import (
+    Arithmetic,
+    cholesky,
+    factor_lu,
+    factor_qr,
+    reflections_product,
+    solve_triangular,
+)
 
 
 def _letter(op: Operation, name: str) -> str:
@@ -29,7 +36,7 @@ def _letter(op: Operation, name: str) -> str:
     return chr(found.value & 0xFF) if isinstance(found, at.IntegerAttr) else ""
 
 
-def _potrf(op: Operation, arithmetic: Arithmetic) -> Compute:
+def _potrf(op: Operation, arithmetic: Arithmetic, real: Arithmetic) -> Compute:
     lower = _letter(op, "uplo") == "L"
 
     def factor(a: Codes) -> Sequence[Codes]:
@@ -42,7 +49,7 @@ def _potrf(op: Operation, arithmetic: Arithmetic) -> Compute:
     return factor
 
 
-def _trsm(op: Operation, arithmetic: Arithmetic) -> Compute:
+def _trsm(op: Operation, arithmetic: Arithmetic, real: Arithmetic) -> Compute:
     transpose = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[_letter(op, "trans_x")]
     left, lower, unit = (_letter(op, name) == letter for name, letter in (("side", "L"), ("uplo", "L"), ("diag", "U")))
 
@@ -52,7 +59,7 @@ def _trsm(op: Operation, arithmetic: Arithmetic) -> Compute:
     return solve
 
 
-def _getrf(op: Operation, arithmetic: Arithmetic) -> Compute:
+def _getrf(op: Operation, arithmetic: Arithmetic, real: Arithmetic) -> Compute:
     def factor(a: Codes) -> Sequence[Codes]:
         found, pivots, failed = factor_lu(a, arithmetic)
         return found, pivots.view(np.uint32), failed.view(np.uint32)
@@ -60,9 +67,18 @@ def _getrf(op: Operation, arithmetic: Arithmetic) -> Compute:
     return factor
 
 
-_FUNCTIONS: Mapping[str, Callable[[Operation, Arithmetic], Compute]] = {
-    "getrf": _getrf, "potrf": _potrf, "trsm": _trsm,
+def _geqrf(op: Operation, arithmetic: Arithmetic, real: Arithmetic) -> Compute:
+    return lambda a: factor_qr(a, arithmetic, real)
+
+
+def _orgqr(op: Operation, arithmetic: Arithmetic, real: Arithmetic) -> Compute:
+    return lambda a, factors: (reflections_product(a, factors, arithmetic),)
+
+
+_FUNCTIONS: Mapping[str, Callable[[Operation, Arithmetic, Arithmetic], Compute]] = {
+    "geqrf": _geqrf, "getrf": _getrf, "orgqr": _orgqr, "potrf": _potrf, "trsm": _trsm, "ungqr": _orgqr,
 }  # fmt: skip
+"""The functions by their names. ``real``: the arithmetic of the parts of complex numbers."""
 _NAME = re.compile(r"lapack_[sdcz](\w+)_ffi")
 
 
@@ -75,7 +91,8 @@ def function_of(op: Operation, target: str, settings: Settings) -> Function | No
     known = row
 
     def build(op: Operation, settings: Settings) -> Compute:
-        return known(op, arithmetic_of(op, ty.element_type(op.operands[0].type), settings))
+        element = ty.element_type(op.operands[0].type)
+        return known(op, *(arithmetic_of(op, each, settings) for each in (element, ty.number_type(element))))
 
     function: Function = on_arrays(build).build(op, settings)
     return function

@@ -9,6 +9,7 @@ from halfulp.interp.dialects.stablehlo import (  # noqa: F401
     elementwise,
     indexing,
     moving,
+    products,
     reducing,
     windows,
 )

@@ -5,12 +5,9 @@ Each is a structured op: maps, iterators and a body, which `halfulp.interp.diale
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-
-from halfulp.fp_formats import scalar
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.registry import default_registry
@@ -34,6 +31,21 @@ from halfulp.interp.dialects.stablehlo.bodies import (
     verify_reducer,
 )
 from halfulp.interp.dialects.stablehlo.forms import read_integers, read_rest
+from halfulp.interp.dialects.stablehlo.loops import (
+    CompiledLoops,
+    Loops,
+    as_loops,
+    converted,
+    map_of,
+    neutral,
+    on_arrays,
+    only_op,
+    shape_of_lane,
+    spread,
+    with_body,
+    with_elements,
+    zeros,
+)
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
@@ -50,210 +62,18 @@ from halfulp.interp.dialects.stablehlo.types import (
     tensor,
     types_of,
 )
-from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
-from halfulp.interp.dialects.structured.body import runs_on_arrays
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
-from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.evaluators import Compiler, OnRawSlots
-from halfulp.interp.run.frames import Run, Slots, Step, lift, located, lower
+from halfulp.interp.run.evaluators import Compiler
+from halfulp.interp.run.frames import Run
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import Profile
-
-# --- running ----------------------------------------------------------------------------------------------------------
-
-
-class Loops(NamedTuple):
-    """A structured op that an op of StableHLO stands for.
-
-    ``prepare``: makes its operands, inputs first, from those of the op. ``finish``: makes a result of the op from one
-    of its results. ``then``: an elementwise op on its result that comes before that.
-    """
-
-    structure: Structure
-    prepare: Callable[[Run, Sequence[Value]], list[Value]]
-    finish: Callable[[Value], Value] = lambda value: value
-    then: Structure | None = None
-
-
-_MOST_CALLS = 200
-"""A body calls at most so many functions, with the calls of these functions."""
-
-
-def on_arrays(op: Operation, structure: Structure, compiler: Compiler) -> OnArrays:
-    """Compile a structured op; a function that its body calls becomes a part of the body.
-
-    Raises Unsupported for a body with ops that do not work element by element.
-    """
-    structure = _without_calls(structure, compiler)
-    plan = plan_of(structure)
-    if plan is None or not runs_on_arrays(structure):
-        raise Unsupported(
-            f"halfulp does not evaluate '{op.name}' yet if its body has ops that do not work element by element",
-            location=op.location, op=op.name,
-        )  # fmt: skip
-    return OnArrays(op, structure, plan, compiler)
-
-
-def _without_calls(structure: Structure, compiler: Compiler) -> Structure:
-    block = structure.block
-    if all(op.name != "func.call" for op in block.operations):
-        return structure
-    whole = Block()
-    _append(whole, block.operations, {}, compiler, [0])
-    return structure._replace(block=whole, elements=tuple(structure.arguments))
-
-
-def _append(
-    block: Block, operations: Sequence[Operation], known: dict[SSAValue, SSAValue], compiler: Compiler, calls: list[int]
-) -> None:
-    """Append ops to a block, with the bodies of functions in the place of their calls. ``known``: the values of the
-    block for those of the ops. ``calls``: one number, that of the calls until now.
-    """
-    for op in operations:
-        operands = [known.get(value, value) for value in op.operands]
-        if op.name == "func.call":
-            calls[0] += 1
-            function = compiler.module.lookup(op.prop("callee", at.SymbolRefAttr))
-            blocks = function.regions[0].blocks if function is not None and function.regions else []
-            if len(blocks) != 1 or calls[0] > _MOST_CALLS:
-                raise Unsupported(
-                    f"the body calls a function that is not a list of ops, or more than {_MOST_CALLS} functions",
-                    location=op.location, op=op.name,
-                )  # fmt: skip
-            inner: dict[SSAValue, SSAValue] = dict(zip(blocks[0].arguments, operands, strict=True))
-            _append(block, blocks[0].operations[:-1], inner, compiler, calls)
-            returned = [inner.get(value, value) for value in blocks[0].operations[-1].operands]
-            known.update(zip(op.results, returned, strict=True))
-            continue
-        types = [result.type for result in op.results]
-        made = Operation(op.name, op.definition, operands, types, op.properties, op.attributes)
-        made.source, made.token = op.source, op.token
-        block.append(made)
-        known.update(zip(op.results, made.results, strict=True))
-
-
-class _Compiled:
-    """A structured op, compiled, between the operands and the results of the op that it stands for."""
-
-    def __init__(self, op: Operation, loops: Loops, compiler: Compiler) -> None:
-        self._loops = loops
-        self._arrays = on_arrays(op, loops.structure, compiler)
-        self._then = None if loops.then is None else on_arrays(op, loops.then, compiler)
-        self.outside = [(slot, type_) for slot, _, type_ in self._arrays.body.outside]
-
-    def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
-        """Return the results. Raises UndefinedBehavior and LimitExceeded."""
-        produced = self._arrays.run(run, self._loops.prepare(run, operands), captured)
-        if self._then is not None and self._loops.then is not None:
-            made = self._loops.then.inits[0].type
-            produced = [self._then.run(run, [value, zeros(shape_of_lane(value), made)], ())[0] for value in produced]
-        return [self._loops.finish(value) for value in produced]
-
-
-def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -> OnRawSlots:
-    """Return the evaluator of an op that has a body. ``build`` makes an object whose ``run`` gives the results from the
-    operands, and from values of ``outside``: the slots and types of what the body uses from around the op. ``lanes``:
-    whether ``run`` knows values over lanes.
-    """
-
-    def compile_(op: Operation, compiler: Compiler) -> Step:
-        compiled = build(op, compiler)
-        operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
-        results = compiler.slots(op.results)
-
-        def step(slots: Slots) -> None:
-            try:
-                given = [lift(slots[slot], type_) for slot, type_ in operands]
-                captured = [lift(slots[slot], type_) for slot, type_ in compiled.outside]
-                if not lanes and any(map(over_lanes, (*given, *captured))):
-                    raise Unsupported(f"halfulp does not evaluate '{op.name}' in a batch yet")
-                produced = compiled.run(slots[0], given, captured)
-            except HalfulpError as error:
-                raise located(error, op) from None
-            for slot, value in zip(results, produced, strict=True):
-                slots[slot] = lower(value)
-
-        return step
-
-    return OnRawSlots(compile_)
-
-
-def as_loops(build: Callable[[Operation, Profile], Loops]) -> OnRawSlots:
-    """Return the evaluator of an op that is run as a structured op."""
-    return with_body(lambda op, compiler: _Compiled(op, build(op, compiler.settings.profile), compiler))
-
-
-# --- elements that change nothing -------------------------------------------------------------------------------------
-
-_ADDS = frozenset(("stablehlo.add", "stablehlo.or", "stablehlo.xor"))
-_IDEMPOTENT = frozenset(("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or"))
-
-
-def only_op(block: Block) -> str | None:
-    """Return the name of the op of a body that consists of one op on both arguments, else None."""
-    if len(block.operations) != 2 or len(block.arguments) != 2:
-        return None
-    inner, end = block.operations
-    plain = list(inner.operands) == list(block.arguments) and list(end.operands) == list(inner.results)
-    return inner.name if plain else None
-
-
-def neutral(op: Operation, block: Block, initial: Value) -> Value:
-    """Return a tensor without dimensions whose element changes nothing when a body combines it with a number.
-    ``initial``: the initial value, which changes nothing in a maximum that has it already.
-
-    Raises Unsupported for a body of which no such element is known.
-    """
-    name, element = only_op(block), ty.element_type(initial.type)
-    if name in _IDEMPOTENT:
-        return initial
-    code = None
-    if isinstance(element, ty.FloatType):
-        fmt = element.format
-        if name == "stablehlo.add":
-            minus_zero = fmt.sign_mask or 0
-            code = 0 if fmt.is_nan(minus_zero) else minus_zero
-        elif name == "stablehlo.multiply":
-            code = scalar.from_integer(fmt, 1).code
-    elif isinstance(element, ty.IntegerType):
-        code = 0 if name in _ADDS else 1 if name == "stablehlo.multiply" else None
-    if code is None:
-        raise Unsupported(
-            "the profile leaves padding and incomplete blocks out, which halfulp does only if the body is one op: add, "
-            "multiply, maximum, minimum, and, or, xor",
-            location=op.location, op=op.name,
-        )  # fmt: skip
-    bits = np.full_like(initial.bits, code)
-    return Value(initial.type, bits)
-
-
-def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return the element of a tensor without dimensions, repeated to a shape, in each lane."""
-    lead = value.shape[:1] if over_lanes(value) else ()
-
-    def move(array: Any, trailing: tuple[int, ...]) -> Any:
-        return np.broadcast_to(array.reshape((*lead, *(1,) * len(shape), *trailing)), lead + shape + trailing)
-
-    return rearranged(value, type_, move)
-
-
-def shape_of_lane(value: Value) -> tuple[int, ...]:
-    """Return the shape of a value, in a batch that of one lane."""
-    return value.shape[1:] if over_lanes(value) else value.shape
-
-
-def map_of(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
-    """Return the map from a space of so many dimensions to these indices."""
-    return at.AffineMapAttr(rank, 0, tuple(results))
-
 
 # --- reduce -----------------------------------------------------------------------------------------------------------
 
@@ -418,22 +238,7 @@ def _verify_reduced(op: Operation) -> str | None:
     return not_inferred(op, *(tensor([shape[axis] for axis in kept], element, limits) for element in elements))
 
 
-def check_elements(op: Operation, body: Block, types: Sequence[ty.Type]) -> None:
-    """Raise Unsupported for a body whose arguments are wider than the elements of an op. ``types``: the types whose
-    elements the arguments get.
-    """
-    for argument, type_ in zip(body.arguments, types, strict=True):
-        if ty.element_type(argument.type) != ty.element_type(type_):
-            raise Unsupported(
-                f"halfulp does not evaluate '{op.name}' yet if its body computes in '{argument.type}' on elements of "
-                f"'{type_}'",
-                location=op.location, op=op.name,
-            )  # fmt: skip
-
-
 def _reduce(op: Operation, profile: Profile) -> Loops:
-    inputs, inits = halves_of(op)
-    check_elements(op, body_of(op), (*inits, *inputs))
     half, reduced = len(op.operands) // 2, set(numbers_of(op, "dimensions"))
     rank = len(ty.shape_of(op.operands[0].type) or ())
     every = [Dimension(axis) for axis in range(rank)]
@@ -442,9 +247,11 @@ def _reduce(op: Operation, profile: Profile) -> Loops:
     iterators = tuple(REDUCTION if axis in reduced else PARALLEL for axis in range(rank))
     block = body_of(op)
     elements = (*block.arguments[half:], *block.arguments[:half])
-    structure = Structure(maps, iterators, op.operands[:half], op.operands[half:], block, elements)
+    operands = with_elements(op.operands, elements)
+    structure = Structure(maps, iterators, operands[:half], operands[half:], block, elements)
 
-    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
+    def prepare(run: Run, given: Sequence[Value]) -> list[Value]:
+        values = [converted(op, value, each.type, run) for value, each in zip(given, elements, strict=True)]
         shape = shape_of_lane(values[0])
         small = tuple([shape[axis] for axis in kept])
         inits = [spread(init, small, result.type) for init, result in zip(values[half:], op.results, strict=True)]
@@ -465,12 +272,12 @@ class _InBlocks:
     def __init__(self, op: Operation, compiler: Compiler) -> None:
         self._op, self._reduced = op, numbers_of(op, "dimensions")
         profile, block = compiler.settings.profile, body_of(op)
-        self._last = _Compiled(op, _reduce(op, profile), compiler)
+        self._last = CompiledLoops(op, _reduce(op, profile), compiler)
         # The dimensions of the blocks, and then those of the places in a block.
         rank = len(ty.shape_of(op.operands[0].type) or ())
         dimensions = [Dimension(axis) for axis in range(2 * rank)]
         split, self._made = (
-            ty.TensorType((None,) * size, ty.element_type(op.operands[0].type)) for size in (2 * rank, rank)
+            ty.TensorType((None,) * size, ty.element_type(block.arguments[0].type)) for size in (2 * rank, rank)
         )
         mixed = [each for pair in zip(dimensions[:rank], dimensions[rank:], strict=True) for each in pair]
         structure = Structure(
@@ -487,7 +294,10 @@ class _InBlocks:
 
     def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
         """Return the results. Raises UndefinedBehavior and LimitExceeded."""
-        value, initial = operands
+        value, initial = (
+            converted(self._op, each, argument.type, run)
+            for each, argument in zip(operands, body_of(self._op).arguments, strict=True)
+        )
         while any(shape_of_lane(value)[axis] > _BLOCK for axis in self._reduced):
             value = self._in_blocks(run, value, initial, captured)
         return self._last.run(run, [value, initial], captured)
@@ -511,13 +321,13 @@ class _InBlocks:
         return self._arrays.run(run, [parts, spread(initial, tuple(counts), self._made)], captured)[0]
 
 
-def _reduction(op: Operation, compiler: Compiler) -> _Compiled | _InBlocks:
+def _reduction(op: Operation, compiler: Compiler) -> CompiledLoops | _InBlocks:
     """Compile a reduce, by the profile in blocks if its result depends on them."""
     floats = isinstance(ty.element_type(op.operands[0].type), ty.FloatType | ty.ComplexType)
     depends = floats and only_op(body_of(op)) in ("stablehlo.add", "stablehlo.multiply")
     if depends and compiler.settings.profile.reduction_blocks == "of_32":
         return _InBlocks(op, compiler)
-    return _Compiled(op, _reduce(op, compiler.settings.profile), compiler)
+    return CompiledLoops(op, _reduce(op, compiler.settings.profile), compiler)
 
 
 stablehlo.op(
@@ -618,28 +428,26 @@ def sum_of(result: ty.Type, profile: Profile) -> tuple[ty.Type, Structure | None
 
 
 def multiply_and_add(types: Sequence[ty.Type], profile: Profile) -> Block:
-    """Return the body sum + a * b, after conversions to the type of the sum. ``types``: of a, b and the sum."""
+    """Return the body sum + a * b, after conversions to the type of the sum. ``types``: of a, b and the sum; without b,
+    the body is sum + a.
+    """
     registry, block = default_registry(), Block()
-    a, b, total = (block.add_argument(ty.TensorType((), ty.element_type(each))) for each in types)
+    *given, total = (block.add_argument(ty.TensorType((), ty.element_type(each))) for each in types)
 
     def op(name: str, *operands: SSAValue) -> SSAValue:
         made = Operation(name, registry.find(name), list(operands), [total.type])
         block.append(made)
         return made.results[0]
 
-    factors = [value if value.type == total.type else op("stablehlo.convert", value) for value in (a, b)]
-    if profile.products == "fused" and isinstance(ty.element_type(total.type), ty.FloatType):
+    factors = [value if value.type == total.type else op("stablehlo.convert", value) for value in given]
+    if len(factors) == 1:
+        result = op("stablehlo.add", total, *factors)
+    elif profile.products == "fused" and isinstance(ty.element_type(total.type), ty.FloatType):
         result = op("math.fma", *factors, total)
     else:
         result = op("stablehlo.add", total, op("stablehlo.multiply", *factors))
     block.append(Operation("stablehlo.return", registry.find("stablehlo.return"), [result]))
     return block
-
-
-def zeros(shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return an array of +0."""
-    dtype, trailing = code_layout(ty.element_type(type_))
-    return Value(type_, np.broadcast_to(np.zeros(trailing, dtype), shape + trailing))
 
 
 def verify_precision(op: Operation) -> Unprefixed | None:
@@ -752,8 +560,11 @@ def _verify_dot_general(op: Operation) -> str | None:
     return verify_mixed_quantization(left, right, result)
 
 
-def _dot_general(op: Operation, profile: Profile) -> Loops:
-    batching, others, contracting, more = _axes(op)
+def loops_of_dot(op: Operation, axes: Sequence[tuple[int, ...]], profile: Profile) -> Loops:
+    """Return the loops of a product. ``axes``: the batching dimensions of both sides, and the contracting dimensions of
+    both sides.
+    """
+    batching, others, contracting, more = axes
     ranks = [len(ty.shape_of(value.type) or ()) for value in op.operands]
     free = [
         [n for n in range(rank) if n not in (*one, *two)]
@@ -840,5 +651,5 @@ stablehlo.op(
         d.Property("precision_config", PRECISIONS, optional=True),
     ),
     verify=_verify_dot_general,
-    evaluate=as_loops(_dot_general),
+    evaluate=as_loops(lambda op, profile: loops_of_dot(op, _axes(op), profile)),
 )

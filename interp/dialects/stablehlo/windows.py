@@ -29,24 +29,31 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
 from halfulp.interp.dialects.stablehlo.forms import read_integer, read_integers, read_rest, wrong
-from halfulp.interp.dialects.stablehlo.moving import axis_of, numbers_of, padded, padded_size
-from halfulp.interp.dialects.stablehlo.reducing import (
+from halfulp.interp.dialects.stablehlo.loops import (
+    CompiledLoops,
     Loops,
-    any_quantized,
     as_loops,
-    check_elements,
-    halves_of,
+    converted,
+    has_neutral,
     map_of,
-    multiply_and_add,
     neutral,
-    not_shaped,
     shape_of_lane,
     spread,
+    where_marked,
+    with_body,
+    with_elements,
+    zeros,
+)
+from halfulp.interp.dialects.stablehlo.moving import axis_of, numbers_of, padded, padded_size, signed_numbers
+from halfulp.interp.dialects.stablehlo.reducing import (
+    any_quantized,
+    halves_of,
+    multiply_and_add,
+    not_shaped,
     sum_of,
     verify_alike,
     verify_mixed_quantization,
     verify_precision,
-    zeros,
 )
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
@@ -63,7 +70,9 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
 from halfulp.interp.ir.dialect_attributes import DialectAttr
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Run
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.lanes import over_lanes
@@ -207,9 +216,7 @@ def places_of(window: Window, shape: Sequence[int | None], unknown: Sequence[int
     ]
 
 
-def _reduce_window(op: Operation, profile: Profile) -> Loops:
-    inputs, inits = halves_of(op)
-    check_elements(op, body_of(op), (*inits, *inputs))
+def _reduce_window(op: Operation, compiler: Compiler) -> CompiledLoops:
     half, block = len(op.operands) // 2, body_of(op)
     sizes = numbers_of(op, "window_dimensions")
     rank = len(sizes)
@@ -219,29 +226,39 @@ def _reduce_window(op: Operation, profile: Profile) -> Loops:
     # An operand that is not read gives the sizes of the window.
     unread = SSAValue(ty.TensorType((), ty.I1))
     sized = ty.TensorType(sizes, ty.I1)
-    maps += [map_of(2 * rank, elements), *[map_of(2 * rank, places)] * half]
+    # Padding that is left out is an element that changes nothing, or, where none is known, is marked.
+    skipped = compiler.settings.profile.padding_of_windows == "skipped" and window.has_padding
+    marked = skipped and not has_neutral(block)
+    marks = ty.TensorType((None,) * rank, ty.I1)
+    inner = where_marked(block, compiler) if marked else block
+    arguments = (*inner.arguments[half : 2 * half], *inner.arguments[:half])
+    operands = with_elements(op.operands, arguments)
+    maps += [*maps[:1] * marked, map_of(2 * rank, elements), *[map_of(2 * rank, places)] * half]
     structure = Structure(
         tuple(maps),
         (PARALLEL,) * rank + (REDUCTION,) * rank,
-        (*op.operands[:half], SSAValue(sized)),
-        op.operands[half:],
-        block,
-        (*block.arguments[half:], unread, *block.arguments[:half]),
+        (*operands[:half], *[SSAValue(marks)] * marked, SSAValue(sized)),
+        operands[half:],
+        inner,
+        (*arguments[:half], *inner.arguments[2 * half :], unread, *arguments[half:]),
     )
 
-    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
+    def prepare(run: Run, given: Sequence[Value]) -> list[Value]:
+        values = [converted(op, value, each.type, run) for value, each in zip(given, arguments, strict=True)]
         inputs, inits = values[:half], values[half:]
         shape = window.places(shape_of_lane(inputs[0]))
-        fills = inits
-        if profile.padding_of_windows == "skipped" and window.has_padding:
-            fills = [neutral(op, block, init) for init in inits]
+        fills = [neutral(op, block, init) for init in inits] if skipped and not marked else inits
         full = [window.padded(run, value, fill) for value, fill in zip(inputs, fills, strict=True)]
         starts = [spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
         # Without a place the window is not read; it may be larger than any array.
         read = zeros(sizes, sized) if 0 not in shape else zeros((0,) * rank, _dynamic(sized))
-        return [*full, read, *starts]
+        inside = []
+        if marked:
+            ones = Value(marks, np.ones(shape_of_lane(inputs[0]), np.uint8))
+            inside = [window.padded(run, ones, zeros((), ty.TensorType((), ty.I1)))]
+        return [*full, *inside, read, *starts]
 
-    return Loops(structure, prepare)
+    return CompiledLoops(op, Loops(structure, prepare), compiler)
 
 
 def _verify_reduce_window(op: Operation) -> str | None:
@@ -291,7 +308,7 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce_window,
     verify_regions=_verify_reduced,
-    evaluate=as_loops(_reduce_window),
+    evaluate=with_body(_reduce_window),
 )
 
 
@@ -351,13 +368,22 @@ def _grouped(value: Value, layout: Layout, groups: int, axis: int, flipped: Sequ
     return rearranged(value, ty.TensorType((None,) * rank, ty.element_type(value.type)), move)
 
 
+def _padding_given(op: Operation, value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the padding below and above that an operand gives, in rows of two numbers."""
+    if over_lanes(value):
+        raise Unsupported(f"halfulp does not evaluate '{op.name}' with another padding in each lane of a batch")
+    low, high = signed_numbers(op, value, "a padding").T
+    return tuple(map(int, low)), tuple(map(int, high))
+
+
 def _convolution(op: Operation, profile: Profile) -> Loops:
+    """Return the loops of convolution, or of dynamic_conv, whose third operand gives the padding."""
     left, right, made = _layouts(op)
     spatial = len(left.spatial)
     features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
     groups = max(features, batches)
     sizes = ty.shape_of(op.operands[1].type) or ()
-    window = Window.of(op, tuple(sizes[k] or 0 for k in right.spatial), *_CONVOLVED)
+    written = Window.of(op, tuple(sizes[k] or 0 for k in right.spatial), *_CONVOLVED)
     reversal = op.properties.get("window_reversal")
     flipped = [k for k, each in enumerate(reversal.codes) if each] if isinstance(reversal, at.DenseArrayAttr) else []
     # The loops: group, batch, output feature and output place; then the place in the window, and the input feature.
@@ -367,13 +393,13 @@ def _convolution(op: Operation, profile: Profile) -> Loops:
     elements = [Dimension(3 + spatial + k) for k in range(spatial)]
     feature = Dimension(rank - 1)
     maps = (
-        map_of(rank, [group, batch, feature, *(window.element(k, places[k], elements[k]) for k in range(spatial))]),
+        map_of(rank, [group, batch, feature, *(written.element(k, places[k], elements[k]) for k in range(spatial))]),
         map_of(rank, [group, feature, output, *elements]),
         map_of(rank, [group, batch, output, *places]),
     )
     result = op.results[0].type
     types: list[ty.Type] = [
-        ty.TensorType((None,) * (3 + spatial), ty.element_type(each.type)) for each in (*op.operands, *op.results)
+        ty.TensorType((None,) * (3 + spatial), ty.element_type(each.type)) for each in (*op.operands[:2], *op.results)
     ]
     types[2], then = sum_of(types[2], profile)
     structure = Structure(
@@ -389,6 +415,10 @@ def _convolution(op: Operation, profile: Profile) -> Loops:
         two = _grouped(values[1], right, groups, 1, flipped)
         shape = shape_of_lane(one)
         one_, none = (1, 1, 1), (0, 0, 0)
+        window = written._replace(sizes=shape_of_lane(two)[3:])
+        if len(values) > 2:
+            low, high = _padding_given(op, values[2])
+            window = window._replace(low=low, high=high)
         sizes_, strides, base, dilations, low, high = window
         whole = Window(one_ + sizes_, one_ + strides, one_ + base, one_ + dilations, none + low, none + high)
         zero = zeros((), ty.TensorType((), ty.element_type(one.type)))
@@ -661,4 +691,5 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     properties=(*_COUNTED, *_PRECISE),
     verify=_verify_dynamic_conv,
+    evaluate=as_loops(_convolution),
 )  # fmt: skip

@@ -9,7 +9,9 @@ import halfulp as hu
 from halfulp.interp.ir.errors import HalfulpError
 
 
-def run_grid(op: str, results: str, programs: str, count: int, given: str = "tensor<4xi64>") -> list[list[int]]:
+def run_grid(
+    op: str, results: str, programs: str, count: int, given: str = "tensor<4xi64>", before: str = ""
+) -> list[list[int]]:
     """Run a function with one op on [1, 2, 3, 4], [11, 12, 13, 14] ... in each process; return all results."""
     values = " ".join(
         f"%v{k} = stablehlo.constant dense<[{', '.join(str(10 * k + n) for n in range(1, 5))}]> : {given}"
@@ -18,7 +20,7 @@ def run_grid(op: str, results: str, programs: str, count: int, given: str = "ten
     names, types = ", ".join(f"%v{k}" for k in range(count)), ", ".join([given] * count)
     made = ", ".join([results] * count)
     text = f"""module {{
-      func.func private @p(%a: {given}) -> {results} {{ %r = {op} return %r : {results} }}
+      func.func private @p(%a: {given}) -> {results} {{ {before} %r = {op} return %r : {results} }}
       func.func @main() -> ({made}) {{
         {values}
         %r:{count} = "interpreter.run_parallel"({names}) {{programs = {programs}}} : ({types}) -> ({made})
@@ -127,16 +129,56 @@ def test_upper_halves_of_products() -> None:
             assert int(found.numpy()) == upper
 
 
-@pytest.mark.parametrize(
-    ("element", "made", "message"),
-    [
-        ("i64", "%x", "a body of one op on its arguments alone"),
-        ("i64", "%s", "the operand's elements, 'i32', not on 'i64'"),
-    ],
-)
-def test_bodies_that_are_not_evaluated_are_refused(element: str, made: str, message: str) -> None:
-    scalar, result = f"tensor<{element}>", f"tensor<4x{element}>"
-    body = f"({{ ^bb0(%x: {scalar}, %y: {scalar}): %s = stablehlo.add %x, %y : {scalar} stablehlo.return {made} : {scalar} }})"
-    op = f'"stablehlo.all_reduce"(%a) {body} {{{GROUPS}}} : (tensor<4xi32>) -> {result}'
-    with pytest.raises(HalfulpError, match=message):
-        run_grid(op, result, FOUR, 4, "tensor<4xi32>")
+def body(ops: str, made: str = "%s") -> str:
+    return f"({{ ^bb0(%x: tensor<i64>, %y: tensor<i64>): {ops} stablehlo.return {made} : tensor<i64> }})"
+
+
+def mesh(sizes: dict[str, int], ids: str = "") -> str:
+    axes = ", ".join(f'#stablehlo.mesh_axis<name = "{name}", size = {size}>' for name, size in sizes.items())
+    return f"#stablehlo.mesh<axes = [{axes}]{ids and f', device_ids = dense<{ids}> : tensor<4xi64>'}>"
+
+
+ONES, TWOS, THREES, FOURS = ([10 * k + n for n in range(1, 5)] for k in range(4))
+SUM = body("%s = stablehlo.add %x, %y : tensor<i64>")
+
+
+def test_bodies_groups_and_futures() -> None:
+    """Bodies of several ops, or on wider elements; groups by axes of a mesh; no groups at all; ops that are started."""
+    twice = body("%d = stablehlo.add %y, %y : tensor<i64> %s = stablehlo.add %x, %d : tensor<i64>")
+    channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
+    whole, none, wide = [64, 68, 72, 76], "replica_groups = dense<> : tensor<0x0xi64>", "tensor<8xi64>"
+
+    def along(axes: list[str], over: str) -> str:
+        listed = ", ".join(f"#stablehlo.axis_ref<name = {axis}>" for axis in axes)
+        groups = f"replica_groups = #stablehlo.replica_group_mesh_axes<mesh = {over}, axes = [{listed}]>"
+        return f'"stablehlo.all_gather"(%a) {{all_gather_dim = 0 : i64, {groups}}} : ({LINE}) -> {wide}'
+
+    two_by_two, line = mesh({"x": 2, "y": 2}), mesh({"x": 4}, "[3, 2, 1, 0]")
+    future = f"!stablehlo.future<{LINE}>"
+    started = (
+        f'"stablehlo.async_start"(%a) ({{ ^bb0(%b: {LINE}): %c = "stablehlo.all_reduce"(%b) {SUM} {{{GROUPS}}} : '
+        f"({LINE}) -> {LINE} stablehlo.return %c : {LINE} }}) : ({LINE}) -> {future} "
+        f'%d = "stablehlo.async_done"(%f) : ({future}) -> {LINE}'
+    )
+    for op, result, programs, given, expected in (
+        (f'"stablehlo.all_reduce"(%a) {twice} {{{GROUPS}}} : ({LINE}) -> {LINE}', LINE, FOUR, LINE,
+         [[23, 26, 29, 32]] * 2 + [[83, 86, 89, 92]] * 2),
+        (f'"stablehlo.all_reduce"(%a) {SUM} {{{GROUPS}}} : (tensor<4xi32>) -> {LINE}', LINE, FOUR, "tensor<4xi32>",
+         [[12, 14, 16, 18]] * 2 + [[52, 54, 56, 58]] * 2),
+        (f'"stablehlo.all_reduce"(%a) {body("", "%x")} {{{GROUPS}}} : ({LINE}) -> {LINE}', LINE, FOUR, LINE,
+         [ONES] * 2 + [THREES] * 2),
+        (f'"stablehlo.cross-replica-sum"(%a) {{{GROUPS}}} : ({LINE}) -> {LINE}', LINE, FOUR, LINE,
+         [[12, 14, 16, 18]] * 2 + [[52, 54, 56, 58]] * 2),
+        (along(['"x"'], two_by_two), wide, FOUR, LINE, [ONES + THREES, TWOS + FOURS] * 2),
+        (along(['"y"'], two_by_two), wide, FOUR, LINE, [ONES + TWOS] * 2 + [THREES + FOURS] * 2),
+        (along(['"x", sub_axis_info = (1)2'], line), wide, FOUR, LINE,
+         [THREES + ONES, FOURS + TWOS] * 2),
+        (along(['"x", sub_axis_info = (2)2'], line), wide, FOUR, LINE,
+         [TWOS + ONES] * 2 + [FOURS + THREES] * 2),
+        (f'"stablehlo.all_reduce"(%a) {SUM} {{{none}}} : ({LINE}) -> {LINE}', LINE, FOUR, LINE, [whole] * 4),
+        (f'"stablehlo.collective_broadcast"(%a) {{{none}, {channel}}} : ({LINE}) -> {LINE}', LINE,
+         "[[@p, @p, @p, @p]]", LINE, [ONES] * 4),
+        (f"stablehlo.optimization_barrier %d : {LINE}", LINE, FOUR, LINE, [[12, 14, 16, 18]] * 2 + [[52, 54, 56, 58]] * 2),
+    ):  # fmt: skip
+        before = f"%f = {started}" if "%d" in op.split(" ")[1] else ""
+        assert run_grid(op, result, programs, 4, given, before) == expected, op

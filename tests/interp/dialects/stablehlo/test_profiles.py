@@ -320,14 +320,22 @@ def test_loops_that_divide_by_zero_at_the_end_run_by_the_rules_of_xla() -> None:
             hu.run(function, a, b)
 
 
-def test_skipped_padding_needs_a_body_of_one_op() -> None:
-    text = WINDOW.replace(
-        "%0 = stablehlo.add %x, %y", "%1 = stablehlo.add %x, %y : tensor<f32> %0 = stablehlo.add %1, %y"
-    )
-    arguments = f32([1, 2, 3, 4]), f32(0)
-    hu.run(text, *arguments)
-    with pytest.raises(hu.Unsupported, match="only if the body is one op"):
-        hu.run(text, *arguments, profile="xla-cpu")
+@pytest.mark.jax
+def test_padding_is_left_out_for_any_body() -> None:
+    jax, jnp = import_module("jax"), import_module("jax.numpy")
+    image = np.random.default_rng(3).normal(size=(7, 9)).astype(np.float32)
+
+    def largest(a: Any) -> Any:
+        def chosen(one: Any, other: Any) -> Any:
+            keep = one[0] >= other[0]
+            return jnp.where(keep, one[0], other[0]), jnp.where(keep, one[1], other[1])
+
+        columns = jax.lax.broadcasted_iota(np.int32, a.shape, 1)
+        first = np.float32(-0.5), np.int32(-1)
+        return jax.lax.reduce_window((a, columns), first, chosen, (3, 3), (2, 2), ((1, 1), (1, 2)))
+
+    for found, expected in zip(hu.run(largest, image, profile="xla-cpu"), jax.jit(largest)(image), strict=True):
+        assert np.array_equal(found.numpy(), np.asarray(expected))
 
 
 def test_each_new_field_alone() -> None:
