@@ -11,11 +11,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats import formats, scalar
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths import llvm
+from halfulp.fp_formats.paths.domains import NATIVE
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import casts, emulated, floats, integer
@@ -163,6 +165,25 @@ class Accumulator:
         for row in rows:
             total = self.sum_of_two(total, row, faults)
         return total
+
+    def at_places(self, total: Codes, places: npt.NDArray[np.intp], terms: Codes) -> Codes | None:
+        """Return a list of codes to which terms were added at their places, one after the other; None if NumPy does not
+        add so in this type, or if a sum is a NaN, whose bits it does not give.
+        """
+        if isinstance(self.number, Reading):
+            if self.number.width > 64:
+                return None
+            codes = total.copy()
+            np.add.at(codes, places, terms)
+            return np.asarray(codes & codes.dtype.type((1 << self.number.width) - 1))
+        policy = self.profile.arithmetic
+        native = self.number in NATIVE and has_running_sums(self.number, policy)
+        if not native or emulated.emulates(self.profile, self.number):
+            return None
+        sums = total.view(NATIVE[self.number]).copy()
+        with np.errstate(all="ignore"):
+            np.add.at(sums, places, terms.view(sums.dtype))
+        return None if np.isnan(sums[places]).any() else sums.view(total.dtype)
 
 
 @llvm.forgotten

@@ -17,6 +17,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, Codes, Mask, codes_to_ints, element_shape, ints_to_codes
 from halfulp.fp_formats.paths.domains import dtype_of
@@ -31,29 +32,40 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import OpRun, Recorder
 from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.value import Value
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Open, zeroed
 from halfulp.semantics.sums import SCALAR_LANES, Accumulator, Faults, exact_sum
 
 # --- folding ----------------------------------------------------------------------------------------------------------
 
-_ADDITION = "arith.addf"
-_ASSOCIATIVE = frozenset(
-    f"arith.{name}" for name in ("addi", "andi", "maxsi", "maxui", "minsi", "minui", "muli", "ori", "xori")
-)
-_EXTREMA = {
+_OF_FLOATS: Mapping[str, str] = {
+    "arith.addf": "add",
+    "arith.mulf": "multiply",
     "arith.maximumf": "maximum",
     "arith.minimumf": "minimum",
     "arith.maxnumf": "maximum_number",
     "arith.minnumf": "minimum_number",
+    **{f"stablehlo.{name}": name for name in ("add", "multiply", "maximum", "minimum")},
 }
+"""What an op does with two floats, in the words of `halfulp.fp_formats.paths.fast`."""
+_EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
+_ASSOCIATIVE = frozenset(
+    (
+        *(f"arith.{name}" for name in ("addi", "andi", "maxsi", "maxui", "minsi", "minui", "muli", "ori", "xori")),
+        *(f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor")),
+    )
+)
+"""Ops that are associative on integers and on truth values."""
+_SUMS = ("arith.addi", "stablehlo.add")
+"""Ops that add integers."""
 
 _RUNNING: Mapping[str, np.ufunc] = {
-    "arith.addf": np.add,
-    "arith.mulf": np.multiply,
-    "arith.maximumf": np.maximum,
-    "arith.minimumf": np.minimum,
-    "arith.maxnumf": np.fmax,
-    "arith.minnumf": np.fmin,
+    "add": np.add,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "maximum_number": np.fmax,
+    "minimum_number": np.fmin,
 }
 """What accumulators are in most cases, in NumPy's formats."""
 _BY_NUMPY = tuple([FORMATS[name] for name in ("f16", "bf16", "f32", "f64")])
@@ -81,19 +93,22 @@ class Fold:
         self._name = step.op.name
         self._element_first = element_first
         self._number = ty.element_type(step.op.results[0].type)
-        self.order = order if self._name == _ADDITION else "sequential"
+        number = self._number
+        #: What the op does with two floats; "" for other elements and other ops.
+        self._operation = _OF_FLOATS.get(self._name, "") if isinstance(number, ty.FloatType) else ""
+        self.order = order if self._operation == "add" else "sequential"
         mode = step.op.properties.get("roundingmode")
         directed = isinstance(mode, EnumAttr | at.IntegerAttr) and mode.value != Rounding.TO_NEAREST_EVEN
-        self._adds = self._name == _ADDITION and isinstance(self._number, ty.FloatType) and not directed
+        self._adds = self._operation == "add" and not directed
         plain = not self._kernel.faults
-        exact = self._name in _ASSOCIATIVE
-        extreme = self._name in _EXTREMA and step.settings.profile.extrema == "value"
+        exact = self._name in _ASSOCIATIVE and isinstance(number, ty.IntegerType | ty.IndexType)
+        extreme = self._operation in _EXTREMA and step.settings.profile.extrema == "value"
         self._associative = plain and (exact or extreme)
         self._extremum = ""
-        if self._associative and extreme and isinstance(self._number, ty.FloatType):
+        if self._associative and extreme and isinstance(number, ty.FloatType):
             policy = step.settings.profile.arithmetic
-            name = _EXTREMA[self._name]
-            self._extremum = name if path_of(name, self._number.format, policy=policy) == "native" else ""
+            path = path_of(self._operation, number.format, policy=policy)
+            self._extremum = self._operation if path == "native" else ""
 
     @property
     def needs_all(self) -> bool:
@@ -164,7 +179,7 @@ class Fold:
     def _running(self, first: Codes, rows: Codes) -> Codes:
         """Return the accumulator at the start, and after each step, apart from the bits of NaNs."""
         terms = np.concatenate([first[np.newaxis], rows])
-        combine = _RUNNING.get(self._name)
+        combine = _RUNNING.get(self._operation)
         if combine is not None and isinstance(self._number, ty.FloatType) and self._number.format in _BY_NUMPY:
             with np.errstate(all="ignore"):
                 running: Codes = combine.accumulate(terms.view(dtype_of(self._number.format)), axis=0)
@@ -276,6 +291,23 @@ class Fold:
         else:
             return None
         return Value(first.type, codes.reshape(first.bits.shape))
+
+    def at_places(self, run: Run, whole: Value, places: npt.NDArray[np.intp], new: Value) -> Value | None:
+        """Return a list in which new elements, one after the other, are combined with what is at their places; those
+        with a negative place are left out. None if no quick way is known.
+        """
+        number = self._number
+        adds = self._adds or (self._name in _SUMS and isinstance(number, ty.IntegerType) and number.width > 1)
+        if not adds or self._kernel.faults or self._step.stochastic:
+            return None
+        if whole.poison is not None or new.poison is not None:
+            return None
+        assert isinstance(number, ty.FloatType | ty.IntegerType)
+        own = number.format if isinstance(number, ty.FloatType) else Reading(number.width, True)
+        inside = places >= 0
+        rows, where = (new.bits, places) if inside.all() else (new.bits[inside], places[inside])
+        codes = Accumulator(own, run.settings.profile).at_places(whole.bits, where, rows)
+        return None if codes is None else Value(whole.type, codes)
 
     def _by_scalar(self, total: Codes, terms: Codes) -> Codes:
         width = ty.width_of(self._number)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.neighbours import ranks
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
-from halfulp.interp.dialects.stablehlo.attributes import GATHER, I64_ELEMENTS, SCATTER
+from halfulp.interp.dialects.elementwise import enum_of
+from halfulp.interp.dialects.stablehlo.attributes import COMPARISON_TYPE, DIRECTION, GATHER, I64_ELEMENTS, SCATTER
 from halfulp.interp.dialects.stablehlo.bodies import (
     body_of,
     results_of_reducer,
@@ -30,11 +32,13 @@ from halfulp.interp.dialects.stablehlo.index_rules import (
     verify_scatter,
     verify_scattered,
 )
-from halfulp.interp.dialects.stablehlo.loops import converted, on_arrays, spread, with_body, zeros
+from halfulp.interp.dialects.stablehlo.loops import append_copies, converted, on_arrays, spread, with_body, zeros
 from halfulp.interp.dialects.stablehlo.moving import indices, made, numbers_of
 from halfulp.interp.dialects.stablehlo.types import (
     INTEGER_TENSOR,
     PLAIN_TENSOR,
+    Kind,
+    kind_of,
     not_inferred,
     operand_types,
     same_shape,
@@ -49,16 +53,20 @@ from halfulp.interp.dialects.stablehlo.windows import (
     verify_padding,
     verify_window,
 )
-from halfulp.interp.dialects.structured.arrays import OnArrays
+from halfulp.interp.dialects.structured.arrays import OnArrays, is_plain
+from halfulp.interp.dialects.structured.body import Body
 from halfulp.interp.dialects.structured.structure import PARALLEL, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.operations import Block, Operation, SSAValue, undefined
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, SSAValue, undefined
 from halfulp.interp.run.evaluators import Compiler
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.folding import Fold
+from halfulp.interp.run.frames import STEP_POINTS, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
+from halfulp.semantics import stablehlo as semantics
+from halfulp.semantics.integer_kernels import Reading
 
 Places = npt.NDArray[np.intp]
 
@@ -239,6 +247,7 @@ class _Scatter:
         self._left_out = (*numbers["inserted_window_dims"], *self._batched)
         self._arguments = body_of(op).arguments
         self._body, self.outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
+        self._fold = None if compiler.settings.marks_elements else _fold_of(self._body.body)
 
     def _places(self, given: Value, shape: tuple[int, ...], update: tuple[int, ...]) -> Places:
         """Return the place of each element of an update in the list of the operand's elements; -1 outside of it."""
@@ -264,6 +273,17 @@ class _Scatter:
         found: Places = np.broadcast_to(np.where(inside, place, -1), update).reshape(-1).astype(np.intp)
         return found
 
+    def _quickly(self, run: Run, places: Places, state: list[Value], new: Sequence[Value]) -> list[Value] | None:
+        """Return the lists in which new elements were put, if the body takes a new element as it is or adds it."""
+        body = self._body.body
+        if not (body.free or body.bound) and body.yields == tuple(range(self._count, 2 * self._count)):
+            kept = np.flatnonzero(places >= 0)
+            # Of several elements for one place, NumPy leaves the last one there.
+            put = [picked(value, (kept,), value.type) for value in new]
+            return [_replaced(run, value, places[kept], part) for value, part in zip(state, put, strict=True)]
+        found = None if self._fold is None else self._fold.at_places(run, state[0], places, new[0])
+        return None if found is None else [found]
+
     def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
         """Return the new operands."""
         inputs, given, updates = operands[: self._count], operands[self._count], operands[self._count + 1 :]
@@ -277,11 +297,28 @@ class _Scatter:
                 (inputs, self._arguments[: self._count]), (updates, self._arguments[self._count :]),
             )
         )  # fmt: skip
-        state = _combined(run, self._body, places, state, new, captured)
+        quick = self._quickly(run, places, state, new)
+        if quick is None:
+            state = _combined(run, self._body, places, state, new, captured)
+        else:
+            run.charge(self._op, 2 * (len(places) + STEP_POINTS))
+            state = quick
         return [
             with_shape(value, one.shape, result.type)
             for value, one, result in zip(state, inputs, self._op.results, strict=True)
         ]
+
+
+def _fold_of(body: Body) -> Fold | None:
+    """Return the fold by the op of a body that combines one element with a new one; None if there is no such op."""
+    if len(body.free) != 1 or body.bound or len(body.yields) != 1:
+        return None
+    (step,) = body.free
+    if step.pointwise is None or step.results != body.yields or set(step.operands) != {0, 1} or len(step.operands) != 2:
+        return None
+    if len({value.type for value in (*step.op.operands, *step.op.results)}) != 1:
+        return None
+    return Fold(step.pointwise, step.operands[0] == 1, "sequential")
 
 
 def _combined(
@@ -388,15 +425,102 @@ def _sorted_axis(op: Operation) -> int:
     return op.prop("dimension", at.IntegerAttr).value if "dimension" in op.properties else -1
 
 
+class _Keys:
+    """The keys of a comparator that asks whether one function of an element is less, or greater, than the same function
+    of another: integers, in whose order the elements are, if no NaN is compared.
+    """
+
+    def __init__(self, op: Operation, last: Operation, of: Block, falling: bool, compiler: Compiler) -> None:
+        self._body, self.outside = elementwise_body(op, of, compiler)
+        self._element = ty.element_type(last.operands[0].type)
+        self._signed = kind_of(self._element) is Kind.SIGNED
+        totally = enum_of(last, "compare_type") == COMPARISON_TYPE.cases["TOTALORDER"]
+        self._totally = totally and compiler.settings.profile.total_order == "ieee"
+        self._falling = falling
+
+    @classmethod
+    def of(cls, op: Operation, compiler: Compiler) -> _Keys | None:
+        """Return the keys of the comparator of an op; None if it is not of this kind."""
+        block = body_of(op)
+        made = block.operations[-1].operands[0]
+        if not isinstance(made, OpResult) or made.owner.name != "stablehlo.compare":
+            return None
+        last = made.owner
+        direction = DIRECTION.names[enum_of(last, "comparison_direction") or 0]
+        if direction not in ("LT", "GT") or not is_plain(ty.element_type(last.operands[0].type)):
+            return None
+        for one, other, falling in ((*last.operands, direction == "GT"), (*last.operands[::-1], direction == "LT")):
+            if _mirrored(one, other, block, {}):
+                return cls(op, last, _function(block, one, compiler), falling, compiler)
+        return None
+
+    def run(self, run: Run, lists_: Sequence[Value], captured: Sequence[Value]) -> Places | None:
+        """Return the keys of elements; None if one of them is poison."""
+        count = len(lists_[0].bits)
+        (found,) = self._body.run(run, [*lists_, zeros((count,), _list_of(self._element))], captured)
+        if found.poison is not None:
+            return None
+        codes = found.bits
+        if isinstance(self._element, ty.FloatType):
+            fmt = self._element.format
+            keys = semantics.total_order(fmt, codes) if self._totally else ranks(fmt, codes)
+        else:
+            keys = Reading(ty.width_of(self._element), self._signed).values(codes)
+        return np.asarray(~keys if self._falling else keys)
+
+
+def _mirrored(one: SSAValue, other: SSAValue, block: Block, known: dict[SSAValue, SSAValue]) -> bool:
+    """Tell whether a value depends on the second elements of a comparator as another one does on the first elements.
+    ``known``: the values that were found to be alike.
+    """
+    if isinstance(one, BlockArgument) and one.block is block:
+        # The arguments are the first and second element of each operand in turn.
+        return one.index % 2 == 0 and other is block.arguments[one.index + 1]
+    if not isinstance(one, OpResult) or not isinstance(other, OpResult) or one.owner.parent is not block:
+        return one is other
+    if one in known:
+        return known[one] is other
+    a, b = one.owner, other.owner
+    if a.name != b.name or a.regions or b.parent is not block or len(a.operands) != len(b.operands):
+        return False
+    if (a.properties, a.attributes, one.type, one.index) != (b.properties, b.attributes, other.type, other.index):
+        return False
+    if not all(_mirrored(p, q, block, known) for p, q in zip(a.operands, b.operands, strict=True)):
+        return False
+    known[one] = other
+    return True
+
+
+def _function(block: Block, made: SSAValue, compiler: Compiler) -> Block:
+    """Return a block that computes a value of a comparator from the first elements."""
+    needed = set[Operation]()
+    waiting = [made]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, OpResult) and value.owner.parent is block and value.owner not in needed:
+            needed.add(value.owner)
+            waiting += value.owner.operands
+    found = Block()
+    known: dict[SSAValue, SSAValue] = {each: found.add_argument(each.type) for each in block.arguments[::2]}
+    append_copies(found, [op for op in block.operations if op in needed], known, compiler, [0])
+    end = block.operations[-1]
+    found.append(Operation(end.name, end.definition, [known.get(made, made)], []))
+    return found
+
+
 class _Sort:
-    """A sort, compiled: merges of sorted runs. The place of an element is found by bisection in the other run, for all
-    elements at once, so that the comparator runs on whole arrays.
+    """A sort, compiled: by keys, if the comparator has them; else merges of sorted runs. There, the place of an element
+    is found by bisection in the other run, for all elements at once, so that the comparator runs on whole arrays.
     """
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:
         self._op = op
         self._axis = _sorted_axis(op)
         self._body, self.outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
+        self._captured = len(self.outside)
+        self._keys = None if compiler.settings.marks_elements else _Keys.of(op, compiler)
+        if self._keys is not None:
+            self.outside = [*self.outside, *self._keys.outside]
 
     def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
         """Return the sorted operands. Equal elements keep their order."""
@@ -414,19 +538,48 @@ class _Sort:
             given = []
             for value in lists_:
                 given += [picked(value, (one,), value.type), picked(value, (other,), value.type)]
-            (found,) = self._body.run(run, [*given, zeros((len(one),), _list_of(ty.I1))], captured)
+            (found,) = self._body.run(run, [*given, zeros((len(one),), _list_of(ty.I1))], captured[: self._captured])
             if found.poison is not None:
                 raise undefined(self._op, f"a comparison is poison: {first_origin(found)}")
             return np.asarray(found.bits != 0)
 
-        order = np.arange(rows * size).reshape(rows, size)
-        length = 1
-        while length < size:
-            order = _merged(order, length, before)
-            length *= 2
+        order = self._by_keys(run, lists_, captured, (rows, size), before)
+        if order is None:
+            order = np.arange(rows * size).reshape(rows, size)
+            length = 1
+            while length < size:
+                order = _merged(order, length, before)
+                length *= 2
         back = np.argsort(moved)
         turned = order.reshape([shape[k] for k in moved]).transpose(back)
         return [picked(value, (turned,), result.type) for value, result in zip(lists_, self._op.results, strict=True)]
+
+    def _by_keys(
+        self,
+        run: Run,
+        lists_: Sequence[Value],
+        captured: Sequence[Value],
+        shape: tuple[int, int],
+        before: Callable[[Places, Places], npt.NDArray[np.bool_]],
+    ) -> Places | None:
+        """Return the order of rows by keys; None if there are none, or if the comparator orders some neighbours in
+        another way, as it does with NaNs, or where a profile makes subnormals zeros.
+        """
+        keys = (
+            None
+            if self._keys is None or prod(shape) == 0 or shape[1] < 2
+            else self._keys.run(run, lists_, captured[self._captured :])
+        )
+        if keys is None:
+            return None
+        rows = keys.reshape(shape)
+        order = np.argsort(rows, axis=1, kind="stable")
+        sorted_ = np.take_along_axis(rows, order, axis=1)
+        order += np.arange(shape[0])[:, np.newaxis] * shape[1]
+        left, right = order[:, :-1].reshape(-1), order[:, 1:].reshape(-1)
+        less = (sorted_[:, :-1] != sorted_[:, 1:]).reshape(-1)
+        as_told = np.array_equal(before(left, right), less) and not before(right, left).any()
+        return order if as_told else None
 
 
 def _turned(value: Value, axes: Sequence[int]) -> Value:

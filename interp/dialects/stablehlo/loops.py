@@ -68,11 +68,11 @@ def _without_calls(structure: Structure, compiler: Compiler) -> Structure:
     if all(op.name != "func.call" for op in block.operations):
         return structure
     whole = Block()
-    _append(whole, block.operations, {}, compiler, [0])
+    append_copies(whole, block.operations, {}, compiler, [0])
     return structure._replace(block=whole, elements=tuple(structure.arguments))
 
 
-def _append(
+def append_copies(
     block: Block, operations: Sequence[Operation], known: dict[SSAValue, SSAValue], compiler: Compiler, calls: list[int]
 ) -> None:
     """Append ops to a block, with the bodies of functions in the place of their calls. ``known``: the values of the
@@ -90,7 +90,7 @@ def _append(
                     location=op.location, op=op.name,
                 )  # fmt: skip
             inner: dict[SSAValue, SSAValue] = dict(zip(blocks[0].arguments, operands, strict=True))
-            _append(block, blocks[0].operations[:-1], inner, compiler, calls)
+            append_copies(block, blocks[0].operations[:-1], inner, compiler, calls)
             returned = [inner.get(value, value) for value in blocks[0].operations[-1].operands]
             known.update(zip(op.results, returned, strict=True))
             continue
@@ -214,7 +214,7 @@ def where_marked(block: Block, compiler: Compiler) -> Block:
     arguments: list[SSAValue] = [made.add_argument(argument.type) for argument in block.arguments]
     mark: SSAValue = made.add_argument(ty.TensorType((), ty.I1))
     known: dict[SSAValue, SSAValue] = dict(zip(block.arguments, arguments, strict=True))
-    _append(made, block.operations[:-1], known, compiler, [0])
+    append_copies(made, block.operations[:-1], known, compiler, [0])
     found: list[SSAValue] = []
     for value, old in zip(block.operations[-1].operands, arguments, strict=False):
         operands = [mark, known.get(value, value), old]

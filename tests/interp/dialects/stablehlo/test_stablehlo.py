@@ -335,6 +335,24 @@ def test_a_sum_goes_in_row_major_order() -> None:
     assert found.numpy().tolist() == expected
 
 
+@each_row("sequential", "pairwise", "exact")
+def test_the_order_of_sums_is_that_of_the_profile(order: str) -> None:
+    """The field `reduction_order` gives what `halfulp.sum` gives in that order, also after products of factors."""
+    profile, dice = hu.Profile(reduction_order=order), np.random.default_rng(3)
+    for type_ in ("f32", "bf16", "f8E5M2"):
+        a, ones = hu.convert(dice.standard_normal((7, 37)) * 4, type_), hu.convert(np.ones(37), type_)
+        text = f"""func.func @f(%a: tensor<7x37x{type_}>, %b: tensor<37x{type_}>, %z: tensor<{type_}>)
+            -> (tensor<7x{type_}>, tensor<7x{type_}>) {{
+          %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] :
+            (tensor<7x37x{type_}>, tensor<{type_}>) -> tensor<7x{type_}>
+          %s = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] :
+            (tensor<7x37x{type_}>, tensor<37x{type_}>) -> tensor<7x{type_}>
+          return %r, %s : tensor<7x{type_}>, tensor<7x{type_}> }}"""
+        expected = hu.sum(a, axis=1, acc=type_, order=order)
+        for found in hu.run(text, a, ones, hu.convert(0, type_), profile=profile):
+            assert np.array_equal(found.bits, expected.bits), type_
+
+
 def test_a_reduction_of_two_arrays_finds_the_largest_and_its_place() -> None:
     text = """func.func @f(%a: tensor<2x5xf32>, %i: tensor<2x5xi32>, %x: tensor<f32>, %j: tensor<i32>)
         -> (tensor<2xf32>, tensor<2xi32>) {
@@ -607,6 +625,96 @@ def test_a_sort_is_stable(size: int) -> None:
     order = np.argsort(-np.abs(a), axis=1, kind="stable")
     assert np.array_equal(places.numpy(), order)
     assert np.array_equal(keys.numpy(), np.take_along_axis(a, order, 1))
+
+
+SORTED_AS_JAX_DOES = """%zero = stablehlo.constant dense<0.0> : tensor<f32>
+        %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+        %e = stablehlo.compare EQ, %p, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %g = stablehlo.select %e, %zero, %p : tensor<i1>, tensor<f32>
+        %h = stablehlo.compare NE, %p, %p : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %x = stablehlo.select %h, %nan, %g : tensor<i1>, tensor<f32>
+        %j = stablehlo.compare EQ, %q, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %k = stablehlo.select %j, %zero, %q : tensor<i1>, tensor<f32>
+        %l = stablehlo.compare NE, %q, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %y = stablehlo.select %l, %nan, %k : tensor<i1>, tensor<f32>
+        %z = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>"""
+COMPARATORS = {
+    "compare LT, %p, %q": lambda a: a, "compare LT, %q, %p": lambda a: -a, "compare GT, %p, %q": lambda a: -a,
+    "compare LT, %p, %q, TOTALORDER": lambda a: (a, math.copysign(1, a)), SORTED_AS_JAX_DOES: lambda a: a,
+}  # fmt: skip
+
+
+@each_row(*COMPARATORS)
+def test_a_sort_by_one_function_of_the_elements(comparator: str) -> None:
+    """Numbers in a few values, with zeros of both signs and subnormals; also with a NaN, which JAX puts last."""
+    dice = random.Random(comparator)
+    line = (
+        comparator if "\n" in comparator else f"%z = stablehlo.{comparator} : (tensor<f32>, tensor<f32>) -> tensor<i1>"
+    )
+    text = f"""func.func @f(%a: tensor<61xf32>, %b: tensor<61xi32>) -> (tensor<61xf32>, tensor<61xi32>) {{
+      %s:2 = "stablehlo.sort"(%a, %b) <{{dimension = 0 : i64}}> ({{
+        ^bb0(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<i32>, %t: tensor<i32>):
+        {line}
+        stablehlo.return %z : tensor<i1>
+      }}) : (tensor<61xf32>, tensor<61xi32>) -> (tensor<61xf32>, tensor<61xi32>)
+      return %s#0, %s#1 : tensor<61xf32>, tensor<61xi32> }}"""
+    numbers = [dice.choice((0.0, -0.0, 1.5, -2.0, 1e-40, -1e-45, math.inf, -math.inf)) for _ in range(60)]
+    _, places = hu.run(text, np.float32([*numbers, 3]), np.arange(61, dtype=np.int32))
+    key: Any = COMPARATORS[comparator]
+    assert places.numpy().tolist() == sorted(range(61), key=lambda k: key([*numbers, 3.0][k]))
+    if comparator == SORTED_AS_JAX_DOES:
+        _, places = hu.run(text, np.float32([math.nan, *numbers]), np.arange(61, dtype=np.int32))
+        assert places.numpy().tolist() == [*(k + 1 for k in sorted(range(60), key=numbers.__getitem__)), 0]
+
+
+def test_a_sort_with_numbers_that_are_not_ordered() -> None:
+    """A comparator of an element with an element of another array has no keys; neither have NaNs. Each pair is merged."""
+    text = """func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+      %s:2 = "stablehlo.sort"(%a, %b) <{dimension = 0 : i64}> ({
+        ^bb0(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<f32>, %t: tensor<f32>):
+        %z = stablehlo.compare GT, %p, %t : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %z : tensor<i1>
+      }) : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+      return %s#0, %s#1 : tensor<2xf32>, tensor<2xf32> }"""
+    found, _ = hu.run(text, np.float32([1, 5]), np.float32([4, 0]))
+    assert found.numpy().tolist() == [5, 1]  # 5 is greater than 4
+    found, _ = hu.run(text.replace("%p, %t", "%p, %q"), np.float32([math.nan, 5]), np.float32([4, 0]))
+    assert found.numpy().tolist()[1] == 5
+
+
+@each_row("f32", "f64", "i8", "ui4", "f16")
+def test_scatter_of_sums_and_of_elements(type_: str) -> None:
+    """Forty sums at five places, one after the other, in the type; also with a NaN. A body that returns its second
+    argument leaves the last element there.
+    """
+    dice = np.random.default_rng(2)
+    places = dice.integers(-1, 6, 40, np.int32)
+    texts = [
+        f"""func.func @f(%a: tensor<6x{type_}>, %i: tensor<40x1xi32>, %u: tensor<40x{type_}>) -> tensor<6x{type_}> {{
+      %s = "stablehlo.scatter"(%a, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> {each}
+        : (tensor<6x{type_}>, tensor<40x1xi32>, tensor<40x{type_}>) -> tensor<6x{type_}>
+      return %s : tensor<6x{type_}> }}"""
+        for each in (body("add", type_), body("add", type_).replace("return %z", "return %y"))
+    ]
+    width = bits(type_)
+    for nan in (False, True) if type_[0] == "f" else (False,):
+        if type_[0] == "f":
+            a, u = (dice.standard_normal(count) for count in (6, 40))
+            u[places.tolist().index(3)] = np.nan if nan else 1
+            a, u = (hu.convert(each, type_).numpy() for each in (a, u))
+        else:
+            a, u = (dice.integers(0, 1 << width, count).astype(np.uint8) for count in (6, 40))
+        summed, last = a.copy(), a.copy()
+        for place, new in zip(places, u, strict=True):
+            if place >= 0:
+                total = summed[place] + new if type_[0] == "f" else (int(summed[place]) + int(new)) % (1 << width)
+                summed[place], last[place] = total, new
+        given = [hu.Value.from_bits(each.view(f"u{each.itemsize}"), f"tensor<{each.size}x{type_}>") for each in (a, u)]
+        for text, expected in zip(texts, (summed, last), strict=True):
+            (found,) = hu.run(text, given[0], places[:, None], given[1])
+            same = found.bits == expected.view(found.bits.dtype)
+            assert (same | (expected != expected)).all(), (found, expected)
 
 
 def test_a_body_may_call_functions() -> None:
