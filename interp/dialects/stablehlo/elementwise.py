@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from halfulp.fp_formats.formats import NanEncoding
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
@@ -406,6 +407,10 @@ stablehlo.op(
 def _reduce_precision(op: Operation, settings: Settings) -> Kernel:
     element = Element(element_of(op.operands[0]), settings.profile)
     exponent, mantissa = (op.prop(name, at.IntegerAttr).value for name in ("exponent_bits", "mantissa_bits"))
+    if element.format.infinity_code is None or element.format.nan is not NanEncoding.IEEE:
+        raise Unsupported(
+            f"'{op.name}' makes infinities of large numbers, but '{element.type}' has no infinity, or not IEEE's NaNs"
+        )
     # No format has more bits than these: more change nothing.
     infinity = mantissa == 0 and settings.profile.reduced_nan == "infinity"
     return casts.reduce_precision(element.format, min(exponent, 16), min(mantissa, 64), infinity)

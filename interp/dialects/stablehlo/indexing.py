@@ -449,9 +449,10 @@ class _Keys:
         direction = DIRECTION.names[enum_of(last, "comparison_direction") or 0]
         if direction not in ("LT", "GT") or not is_plain(ty.element_type(last.operands[0].type)):
             return None
-        for one, other, falling in ((*last.operands, direction == "GT"), (*last.operands[::-1], direction == "LT")):
-            if _mirrored(one, other, block, {}):
-                return cls(op, last, _function(block, one, compiler), falling, compiler)
+        one, other = last.operands
+        for first, second, greater in ((one, other, "GT"), (other, one, "LT")):
+            if _mirrored(first, second, block, {}):
+                return cls(op, last, _function(block, first, compiler), direction == greater, compiler)
         return None
 
     def run(self, run: Run, lists_: Sequence[Value], captured: Sequence[Value]) -> Places | None:
