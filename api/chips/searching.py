@@ -1,10 +1,11 @@
 """The search for an accumulator that explains rows, the best candidate first.
 
 `Bench` compares candidates with a sample of the rows, many at once; one that explains the sample is compared with all
-rows, and rows that it does not explain join the sample. `Search` begins with rows of few terms, on which the grouping
-of products matters little, so they tell the roundings and bits. Then it takes all rows, and begins with candidates of
-all forms and groups. The best candidate is changed in steps that widen: one field at a time; then its form and
-groups, and all limits of the alignment; then fields that must change together. Candidates of a structure that was
+rows, and rows that it does not explain join the sample. `Search` begins with rows on which few fields matter: rows of
+few terms, on which the grouping of products matters little, and rows without zeros, overflows and subnormal results,
+on which neither zeros nor limits of ranges matter. Then it takes all rows. Each part begins with what explains the
+rows before, in all groupings. The best candidate is changed in steps that widen: one field at a time; then its form
+and groups, and all limits of the alignment; then fields that must change together. Candidates of a structure that was
 changed often wait longer. So one that is no better than its neighbors is not the end.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -53,6 +54,12 @@ ALIKE = 3
 
 PER_FORM = 4
 """So many candidates of a form that explain rows of few terms are tried with all groupings."""
+
+KEEP = 40
+"""So many of the candidates that explain the rows of one part best are taken to the next."""
+
+ENOUGH = 4
+"""So many candidates that explain all rows of one kind are looked for."""
 
 Form = tuple[str, str]
 FORMS: tuple[Form, ...] = tuple(
@@ -281,7 +288,7 @@ class Search:
         shuffled = np.random.default_rng(len(rows)).permutation(len(rows))
         kinds = _Kinds.of(rows)
         self.special = kinds.special
-        special = kinds.special | kinds.nan
+        special = kinds.special
         terms = np.where(special, self.op.shape[2] + 1, kinds.terms)
         few = shuffled[(terms[shuffled] <= 2)]
         few = few[np.argsort(terms[few] == 0, kind="stable")]
@@ -293,36 +300,45 @@ class Search:
         whole = _once(np.concatenate([begin[: SAMPLE - len(others)], others, shuffled]), len(rows))
         self.whole = Bench(rows, whole, special)
         self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
+        plain = ordinary[kinds.plain[ordinary]]
+        self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) else None
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
-        """Return the best candidates, those that explain all rows first. Simple forms are tried before all."""
-        found = self._run(known, FORMS[:FLAT], BUDGET // 8)
-        return found if found and not found[0][0] else self._run(known, FORMS, BUDGET)
+        """Return the best candidates, those that explain all rows first. Simple forms are tried before all, and what
+        explains some kinds of rows before a grid of many rules.
+        """
+        found, best = list[tuple[float, Accumulator]](), [*known]
+        for forms, grid, budget in (
+            (FORMS[:FLAT], self.few is None, BUDGET // 8), (FORMS, False, BUDGET // 2), (FORMS, True, BUDGET)
+        ):  # fmt: skip
+            starts: list[Accumulator | None] = [*best, *self._from_few(best, forms, budget // 8)]
+            if grid:
+                starts += self._starts(8, forms, self.groupings)
+            for bench, enough in ((self.plain, ENOUGH), (self.whole, 1)):
+                if bench is not None:
+                    found = self._improve(bench, starts, budget // enough, enough)
+                    starts = [*_best(found, structure, 2)[:KEEP], *starts]
+            if found and not found[0][0]:
+                break
+            best = [*known, *_best(found, structure, 2)[:KEEP]]
+        return found
 
-    def _run(self, known: Sequence[Accumulator], forms: Sequence[Form], budget: int) -> list[tuple[float, Accumulator]]:
-        """Search from rules of these forms."""
-        found = list[tuple[float, Accumulator]]()
-        if self.few is not None:
-            starts = self._starts(2, forms, self.groupings[:1])
-            found = self._improve(self.few, [*known, *starts], budget // 8, enough=8)
-        best: dict[tuple[str, str, bool], list[Accumulator]] = {}
-        for _, rule in found[: len(found) // 2]:
-            members = best.setdefault((rule.tree, rule.c, rule.partial != KEPT), [])
-            if len(members) < PER_FORM:
-                members.append(rule)
-        again = (
-            changed(rule, group=group, order=order)
-            for members in best.values()
-            for rule in members
-            for group, order in self.groupings
-        )
-        starts = itertools.chain(known, again, self._starts(8, forms, self.groupings))
-        return self._improve(self.whole, starts, budget, enough=1)
+    def _from_few(
+        self, known: Sequence[Accumulator], forms: Sequence[Form], budget: int
+    ) -> Iterator[Accumulator | None]:
+        """Search in rows of few terms, and yield the best rules with all groupings."""
+        if self.few is None:
+            return
+        starts = [*known, *self._starts(2, forms, self.groupings[:1])]
+        found = self._improve(self.few, starts, budget, ENOUGH)
+        best = _best(found[: len(found) // 2], lambda rule: (rule.tree, rule.c, rule.partial != KEPT), PER_FORM)
+        for rule, (group, order) in itertools.product(best, self.groupings):
+            yield changed(rule, group=group, order=order)
 
     @property
     def tried(self) -> int:
         """How many candidates were tried."""
-        return self.whole.tried + (self.few.tried if self.few is not None else 0)
+        return sum(bench.tried for bench in (self.whole, self.few, self.plain) if bench is not None)
 
     @cached_property
     def groupings(self) -> list[tuple[int, int]]:
@@ -370,7 +386,9 @@ class Search:
         if len(nans) and (nans == fmt.code_mask >> 1).all():
             found["nan"] = "ones"
         subnormal = (magnitude > 0) & (magnitude < fmt.min_normal_code)
-        if len(self.rows) >= 1000 and not subnormal.any() and (magnitude == 0).any():
+        x, y = (FORMATS[name] for name in (self.op.a, self.op.b))
+        may_be_subnormal = x.emin - x.mantissa_bits + y.emin - y.mantissa_bits < fmt.emin
+        if len(self.rows) >= 1000 and may_be_subnormal and not subnormal.any() and (magnitude == 0).any():
             found["flush"] = True
         return found
 
@@ -409,7 +427,8 @@ class Search:
         put(bench.rank(starts), STARTS, 2)
         sample, last = bench.sample, bench.tried + budget
         while waiting and bench.tried < last:
-            if sum(not score for score in seen.values()) >= enough:
+            explaining = sum(not score for score in seen.values())
+            if explaining >= enough:
                 break
             if bench.sample is not sample:  # there are more rows to compare with
                 sample = bench.sample
@@ -422,16 +441,16 @@ class Search:
                 ]
                 heapq.heapify(waiting)
             node = heapq.heappop(waiting)
-            if not node.score:
-                continue
+            if explaining and (node.score or node.step):  # others that explain all are near
+                break
             now = urgency(node.score, node.rule, node.step)
             if waiting and now > waiting[0].urgency:
                 heapq.heappush(waiting, replace(node, urgency=now))
                 continue
             key = _without_order(node.rule)
             changes[key] = changes.get(key, 0) + 1
-            found = bench.rank(self._changes(node.rule, node.step, bench is self.few))
-            put(found, 8, 4, node.score)
+            found = bench.rank(self._changes(node.rule, node.step, bench))
+            put(found, 8, 4, node.score or 1e-9)
             # Another structure may be better with other values only.
             put([each for each in found if _without_order(each[1]) not in changes], 4, 1)
             if node.step < _STEPS:
@@ -439,11 +458,14 @@ class Search:
                 heapq.heappush(waiting, replace(node, step=step, urgency=urgency(node.score, node.rule, step)))
         return sorted(((score, rule) for rule, score in seen.items()), key=lambda each: each[0])
 
-    def _changes(self, rule: Accumulator, step: int, few: bool) -> Iterator[Accumulator | None]:
+    def _changes(self, rule: Accumulator, step: int, bench: Bench) -> Iterator[Accumulator | None]:
         """Yield rules with other values in some fields; the steps widen."""
+        few, idle = bench is self.few, _IDLE_IN_FEW if bench is self.few else ()
+        if bench is self.plain:
+            idle = _IDLE_IN_PLAIN
         if step == 0:
             for name, values in self.values.items():
-                if few and name in ("group", "order", "nan"):
+                if name in idle:
                     continue
                 for value in values:
                     if value != getattr(rule, name):
@@ -460,7 +482,8 @@ class Search:
         if step == 1 and rule.bits is not None:
             yield from self._shifted(rule)
         for block in _TOGETHER[step]:
-            yield from self._block(rule, block)
+            if not {*block} & {*idle}:
+                yield from self._block(rule, block)
 
     def _shifted(self, rule: Accumulator) -> Iterator[Accumulator | None]:
         """Yield rules in which all that limits alignments is a little larger or smaller: one may hide the others."""
@@ -506,6 +529,10 @@ _TOGETHER: tuple[tuple[tuple[str, ...], ...], ...] = (
 )  # fmt: skip
 """The fields that are changed together in each step."""
 
+_IDLE_IN_FEW = ("group", "order")
+_IDLE_IN_PLAIN = ("zero_exponent", "overflow", "product_overflow", "zero", "nan")
+"""The fields that matter little, or not at all, on rows of few terms, and on plain rows."""
+
 _STEPS = len(_TOGETHER) - 1
 _WIDER, _OFTEN = 0.35, 0.1
 """How much longer a candidate waits for each step before, and for each change of a candidate of its structure."""
@@ -514,6 +541,20 @@ _WIDER, _OFTEN = 0.35, 0.1
 def _without_order(rule: Accumulator) -> tuple[Any, ...]:
     """Return the structure of a rule without the order of elements."""
     return rule.tree, rule.c, rule.group, rule.products, rule.partial != KEPT
+
+
+def _best(
+    found: Iterable[tuple[float, Accumulator]], kind: Callable[[Accumulator], Any], most: int
+) -> list[Accumulator]:
+    """Return the first rules, not more than so many of a kind."""
+    counts: dict[Any, int] = {}
+    best = []
+    for _, rule in found:
+        key = kind(rule)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= most:
+            best.append(rule)
+    return best
 
 
 def structure(rule: Accumulator) -> tuple[Any, ...]:
@@ -530,23 +571,27 @@ def _once(indices: Indices, count: int) -> Indices:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """What rows are like: their products that are not zero, and whether an operand is special, or the result a NaN."""
+    """What rows are like: their products that are not zero; whether an operand is special; and whether they are plain:
+    no operand is zero, and the result is a normal number.
+    """
 
     terms: Indices
     special: Mask
-    nan: Mask
+    plain: Mask
 
     @staticmethod
     def of(rows: Rows) -> _Kinds:
-        special, zero = np.zeros(len(rows), np.bool_), []
-        for name, codes in zip(rows.types, (rows.a, rows.b, rows.c, rows.d), strict=True):
+        special, zeros = np.zeros(len(rows), np.bool_), []
+        for name, codes in zip(rows.types[:3], (rows.a, rows.b, rows.c), strict=True):
             fmt = FORMATS[name]
             found = specials_of(fmt, codes.astype(np.uint64))
-            mask = np.zeros(codes.shape, np.bool_) if found is None else found
-            if codes is rows.d:
-                magnitude = codes & codes.dtype.type(fmt.code_mask >> 1)
-                nan: Mask = mask & (magnitude != (fmt.infinity_code or 0))
-                continue
-            special |= mask.reshape(len(rows), -1).any(axis=1)
-            zero.append(codes & codes.dtype.type(fmt.code_mask >> (fmt.sign_mask is not None)) == 0)
-        return _Kinds(np.asarray((~zero[0] & ~zero[1]).sum(axis=1)), special, nan)
+            if found is not None:
+                special |= found.reshape(len(rows), -1).any(axis=1)
+            zero = codes & codes.dtype.type(fmt.code_mask >> (fmt.sign_mask is not None)) == 0
+            zeros.append(zero.reshape(len(rows), -1))
+        fmt = FORMATS[rows.types[3]]
+        magnitude = rows.d & rows.d.dtype.type(fmt.code_mask >> 1)
+        plain = (magnitude >= fmt.min_normal_code) & (magnitude <= fmt.max_code)
+        for zero in zeros:
+            plain &= ~zero.any(axis=1)
+        return _Kinds(np.asarray((~zeros[0] & ~zeros[1]).sum(axis=1)), special, plain & ~special)

@@ -1,9 +1,9 @@
 """Compute what many accumulators of one structure give for the same few rows: their fields are arrays.
 
 A search compares thousands of rules on some hundred rows. `aligned_sums` spends more time in calls of NumPy for one
-rule than on its numbers. Here the rules that differ in bits, roundings, shifters and the like are one more axis. Rare
-cases are left out: a sum with an infinity or a NaN, and an exact sum that does not fit in 64 bits. Those results are
-marked as uncertain, so a rule that explains all other results must then be compared by `models`.
+rule than on its numbers. Here the rules that differ in bits, roundings, shifters and the like are one more axis. One
+rare case is left out: an exact sum that does not fit in 64 bits. Those results are marked as uncertain, so a rule that
+explains all other results must then be compared by `models`.
 
 Arrays are [rules, rows], and [products, rules, rows]; an axis has length 1 if all its rules or rows have the same
 values.
@@ -25,12 +25,13 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, TO_ODD, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import NO_EXPONENT, decode, fits, flushed
 from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
 Integers = npt.NDArray[np.int64]
 
 VARIED = (
     "bits", "guard", "cut", "cut_sums", "shifter", "c_shifter", "zero_exponent", "partial", "rounding", "fraction",
-    "overflow", "zero",
+    "overflow", "zero", "nan",
 )  # fmt: skip
 """The fields that may differ among rules. The others are about specials, or say which terms are added when."""
 
@@ -116,6 +117,7 @@ class _Fields(NamedTuple):
     fraction: Integers
     overflow: Integers
     zero: Integers
+    nan: Integers
     exact: Mask
 
     def at(self, which: Any) -> _Fields:
@@ -130,21 +132,26 @@ class _Cut(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """Terms: a number is significand * 2**(exponent - places). ``minus`` and ``plus``: the zeros of each sign."""
+    """Terms: a number is significand * 2**(exponent - places). ``minus`` and ``plus``: the zeros of each sign.
+    ``infinite``: the terms that are not finite, where the numbers have no meaning; False if all are finite.
+    """
 
     significand: Integers
     exponent: Integers
     places: Any
     minus: Mask
     plus: Mask
+    infinite: Any = False
 
     def at(self, which: Any) -> _Terms:
-        return _Terms(self.significand[which], self.exponent[which], self.places, self.minus[which], self.plus[which])
+        infinite = False if self.infinite is False else self.infinite[which]
+        numbers = self.significand[which], self.exponent[which], self.places
+        return _Terms(*numbers, self.minus[which], self.plus[which], infinite)
 
 
 class _Operands(NamedTuple):
     """Products [products, 1, rows] and C [1, rows]. ``exponents``: without those of zeros; ``zeros``: how many factors
-    are zero; ``beyond``: the rows with a product that may count as infinite.
+    are zero; ``beyond``: the products that are out of the range of D.
     """
 
     significands: Integers
@@ -164,6 +171,9 @@ class ManyRules:
         self.op, self.a, self.b, self.c = op, a, b, c
         self.fmt = FORMATS[op.d]
         self.most = most_bits(op)
+        ones, default = (nan_of(Accumulator(nan=name), self.fmt) for name in ("ones", "default"))
+        # Operands are finite: a NaN has no payload.
+        self.nans = {"ones": ones, "default": default, "payload": default}
         self._operands: dict[tuple[str, bool], _Operands] = {}
 
     def codes(self, rule: Accumulator, columns: Mapping[str, Sequence[Any]]) -> tuple[Codes, Mask]:
@@ -206,6 +216,7 @@ class ManyRules:
             column("fraction", self.fmt.mantissa_bits),
             column("overflow", 0, {name: number for number, name in enumerate(_OVERFLOWS)}),
             column("zero", 0, {name: number for number, name in enumerate(_ZEROS)}),
+            column("nan", 0, self.nans),
             exact,
         )
 
@@ -241,7 +252,7 @@ class ManyRules:
             (zero & negative)[:, None, :],
             (zero & ~negative)[:, None, :],
             c.astype(np.int64)[None, :],
-            np.asarray(beyond.any(axis=0)),
+            beyond[:, None, :],
         )
 
 
@@ -252,8 +263,9 @@ class _Sums:
         self.rule, self.op, self.fmt, self.fields, self.kept = rule, rows.op, rows.fmt, fields, kept
         self.seen = rows.operands(rule.steps, rule.flush)
         self.certain = np.ones((len(fields.bits), rows.a.shape[0]), np.bool_)
-        if rule.product_overflow:
-            self.certain &= ~self.seen.beyond
+        # Sums that have an infinity of each sign among their terms: an infinity stays one, whatever is added.
+        self.positive: Any = False
+        self.negative: Any = False
         self.lowest = self.fmt.emin - fields.fraction
         self.some_exact = bool(fields.exact.any())
         self.signs = bool((fields.zero == 0).any())
@@ -270,28 +282,38 @@ class _Sums:
         rule, seen, k = self.rule, self.seen, len(self.seen.significands)
         places = np.array(places_of(rule, replace(self.op, order=None), k))
         size = min(rule.group or k, k)
-        c = np.zeros_like(seen.c) if rule.c == "end" else seen.c
+        c, infinite = np.zeros_like(seen.c) if rule.c == "end" else seen.c, False
         for start in range(0, k, size):
-            if start:
-                self._finite(c)
-            c = self._group(places[start : start + size], c)
+            c, infinite = self._group(places[start : start + size], c, infinite)
         if rule.c == "end":
-            self._finite(c)
             c = self._flushed(c, False) if rule.flush else c
             shape, dtype = np.broadcast_shapes(c.shape, seen.c.shape), self.fmt.storage_dtype
             before, total = (np.broadcast_to(each, shape).astype(dtype) for each in (seen.c, c))
             c = fast.add(self.fmt, before, total).codes.astype(np.int64)
         if rule.flush:
             c = self._flushed(c, True)
-        return np.broadcast_to(c, self.certain.shape), self.certain
+        return np.broadcast_to(self._with_infinities(c), self.certain.shape), self.certain
 
-    def _group(self, which: Any, c: Integers) -> Integers:
+    def _with_infinities(self, codes: Integers) -> Integers:
+        """Return the results of sums with infinities among their terms, and codes for the other sums."""
+        infinity, sign = self.fmt.infinity_code or 0, self.fmt.sign_mask or 0
+        both = self.positive & self.negative
+        for mask, code in ((self.positive, infinity), (self.negative, infinity | sign), (both, self.fields.nan)):
+            if mask is not False:
+                codes = np.where(mask, code, codes)
+        return codes
+
+    def _group(self, which: Any, c: Integers, infinite: Any) -> tuple[Integers, Any]:
+        """Add a group to C: codes, and those that are not finite."""
         rule, fields, seen = self.rule, self.fields, self.seen
-        addend, zeros = self._decoded(c), seen.zeros[which]
+        addend, zeros = self._decoded(c)._replace(infinite=infinite), seen.zeros[which]
         exponents = seen.exponents[which]
         if zeros.any():
             exponents = exponents + zeros * fields.zero_exponent
         products = _Terms(seen.significands[which], exponents, seen.places, seen.minus[which], seen.plus[which])
+        if rule.product_overflow and seen.beyond[which].any():
+            products = products._replace(infinite=seen.beyond[which])
+            self._record(products.infinite, products.significand < 0)
         if rule.products == "rounded":
             products = self._rounded_again(products)
         count = len(products.significand)
@@ -314,7 +336,8 @@ class _Sums:
                     every.append((self._partial(total), False))
         if rule.c == "last":
             total = self._sum([(self._partial(total), False)], addend, last=True)
-        return self._packed(total, fields.rounding)
+        codes = self._packed(total, fields.rounding)
+        return codes, self._infinite(codes, total.infinite)
 
     def _sum(self, parts: Sequence[tuple[_Terms, bool]], addend: _Terms | None = None, last: bool = False) -> _Terms:
         """Add terms, each with whether it is a product, and C. ``last``: the other term has the guard bits."""
@@ -331,17 +354,22 @@ class _Sums:
         total: Any = 0
         minus: Any = True
         plus: Any = True
+        infinite: Any = False
+        for part, *_ in terms:
+            if part.infinite is not False:
+                infinite = infinite | (part.infinite.any(axis=0) if _many(part) else part.infinite)
         for part, cut, bits, shifter in terms:
             kept, lost = _aligned(part, largest, bits, cut, shifter)
             if self.some_exact and (count > 2 or self.kept):
-                self.certain &= ~(fields.exact & (lost.any(axis=0) if _many(part) else lost))
+                lost = fields.exact & (lost.any(axis=0) if _many(part) else lost)
+                self.certain &= ~lost if infinite is False else ~lost | infinite
             if last:
                 kept = kept << (unit - bits)
             total = total + (kept.sum(axis=0) if _many(part) else kept)
             if self.signs:
                 minus = minus & (part.minus.all(axis=0) if _many(part) else part.minus)
                 plus = plus & (part.plus.all(axis=0) if _many(part) else part.plus)
-        return _Terms(total, largest, unit, np.asarray(minus), np.asarray(plus))
+        return _Terms(total, largest, unit, np.asarray(minus), np.asarray(plus), infinite)
 
     def _partial(self, total: _Terms) -> _Terms:
         return total if self.kept else self._rounded_again(total)
@@ -350,8 +378,7 @@ class _Sums:
         codes = self._packed(total, self.fields.partial)
         if self.rule.flush:
             codes = self._flushed(codes, True)
-        self._finite(codes)
-        return self._decoded(codes)
+        return self._decoded(codes)._replace(infinite=self._infinite(codes, total.infinite))
 
     def _decoded(self, codes: Integers) -> _Terms:
         """Split codes of D into significands and exponents."""
@@ -406,10 +433,21 @@ class _Sums:
     def _flushed(self, codes: Integers, signed: bool) -> Integers:
         return flushed(self.fmt, codes, signed)
 
-    def _finite(self, codes: Integers) -> None:
-        """Mark sums that go on with an infinity as uncertain."""
-        finite = codes & self.fmt.magnitude_mask <= self.fmt.max_code
-        self.certain &= finite.all(axis=0) if finite.ndim == 3 else finite
+    def _infinite(self, codes: Integers, before: Any) -> Any:
+        """Return which sums are not finite; ``before``: those with a term that is not."""
+        beyond = codes & self.fmt.magnitude_mask > self.fmt.max_code
+        if before is not False:
+            beyond = beyond & ~before
+        if not beyond.any():
+            return before
+        self._record(beyond, codes > self.fmt.magnitude_mask)
+        return beyond if before is False else beyond | before
+
+    def _record(self, infinite: Mask, negative: Mask) -> None:
+        """Note infinities among the terms of the results."""
+        signs = infinite & ~negative, infinite & negative
+        plus, minus = (each.any(axis=0) if each.ndim == 3 else each for each in signs)
+        self.positive, self.negative = self.positive | plus, self.negative | minus
 
 
 def _many(terms: _Terms) -> bool:

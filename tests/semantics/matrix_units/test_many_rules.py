@@ -22,7 +22,7 @@ ROWS = 40
 
 
 def some_codes(type: str, shape: tuple[int, ...], dice: np.random.Generator) -> Codes:
-    """Return finite codes, most of them some binades from 1, and some zeros and subnormals."""
+    """Return finite codes, most of them some binades from 1, and some zeros, subnormals and large numbers."""
     fmt = FORMATS[type]
     one = (fmt.emin * -1 + 1) << fmt.mantissa_bits  # the exponent field of 1
     spread = dice.choice([1, 3, 9], shape[:1] + (1,) * (len(shape) - 1))
@@ -33,6 +33,8 @@ def some_codes(type: str, shape: tuple[int, ...], dice: np.random.Generator) -> 
     )
     codes = np.where(dice.random(shape) < 0.15, dice.integers(0, 1 << fmt.mantissa_bits, shape), near)
     codes = np.where(dice.random(shape) < 0.15, 0, np.clip(codes, 0, fmt.max_code))
+    large = (dice.random(shape[:1] + (1,) * (len(shape) - 1)) < 0.3) & (dice.random(shape) < 0.7)
+    codes = np.where(large, fmt.max_code - codes % (4 << fmt.mantissa_bits), codes)
     signs = dice.integers(0, 2, shape) * (fmt.sign_mask or 0)
     return np.asarray((codes | signs).astype(fmt.storage_dtype))
 
@@ -49,6 +51,7 @@ def structure(dice: random.Random, k: int) -> Accumulator:
         tree=tree, c="last" if tree == "even_odd" else c, partial=partial, group=group,
         order=dice.choice((0, *range(1, k))) if group else 0, flush=dice.random() < 0.3,
         products="rounded" if partial != KEPT and dice.random() < 0.4 else "exact",
+        product_overflow=dice.random() < 0.3,
     )  # fmt: skip
 
 
@@ -67,6 +70,7 @@ def columns_of(dice: random.Random, rule: Accumulator, op: TileOp, count: int) -
             "fraction": dice.choice((None, None, 1, FORMATS[op.d].mantissa_bits - 1)),
             "overflow": dice.choice(("default", "infinity", "saturate")),
             "zero": dice.choice(("ieee", "sum", "positive")),
+            "nan": dice.choice(("default", "ones")),
             **{name: dice.choice(MODES) for name in ("cut", "cut_sums", "rounding")},
         }
         for name, value in each.items():
