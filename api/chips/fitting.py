@@ -213,8 +213,9 @@ def fit_accumulator(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: An
     best rule explains. It does not try registers in fixed point (``lsb``). A few thousand rows determine most fields,
     if their terms have both signs and are several binades apart.
 
-    Raises InputError for shapes that do not match and for rows that contradict each other, TypeMismatch for arrays of
-    other types, Unsupported for types whose sums are not defined or whose products have too many bits.
+    Raises InputError for shapes that do not match, for a number in ``d`` that its type does not have, and for rows that
+    contradict each other; TypeMismatch for arrays of other types; Unsupported for types whose sums are not defined or
+    whose products have too many bits.
 
         >>> found = hu.fit_accumulator([[1.0, 1.0]], [[1.0, 2**-12]], None, [1.0], type="f8E5M2", acc="bf16")
         >>> found.accumulator.bits, 11 in found.open["bits"]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.fp_formats import numbers
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, NanEncoding
-from halfulp.inputs import as_value
+from halfulp.fp_formats.scalar import INEXACT
+from halfulp.fp_formats.spelling import decimal_text, value_text
+from halfulp.inputs import ExactNumbers, as_value, numbers_of, taken_as
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.matrix_units.accumulator import Accumulator
@@ -81,13 +85,14 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
     """Return the rows that a user gives as `Value`s, arrays, or arrays of codes of an unsigned dtype.
 
     ``type``: the element type of A and B, or a pair of types, if the arrays do not determine it. ``acc``: the same for
-    C and D. C may be None, which stands for +0. Raises InputError for shapes that do not fit together, TypeMismatch for
-    other arrays.
+    C and D. C may be None, which stands for +0. Raises InputError for shapes that do not fit together, and for a
+    number in D that its type does not have; TypeMismatch for other arrays.
     """
     (of_a, of_b), (of_c, of_d) = pair(type, "type"), pair(acc, "acc")
     x, a_type = _codes(a, of_a, "a")
     y, b_type = _codes(b, of_b, "b")
     results, d_type = _codes(d, of_d, "d")
+    _check_exact(d, d_type)
     addends, c_type = (np.zeros_like(results), d_type) if c is None else _codes(c, of_c, "c")
     x, y = np.atleast_2d(x), np.atleast_2d(y)
     addends, results = np.atleast_1d(addends), np.atleast_1d(results)
@@ -126,6 +131,24 @@ def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
     if name not in FORMATS:
         raise InputError(f"{what}: the elements are {name}, but must be floats")
     return np.asarray(value.bits), name
+
+
+def _check_exact(d: Any, type: str) -> None:
+    """Raise InputError if results that are numbers of Python are no values of their type: a unit did not give them."""
+    if not isinstance(d, (list, tuple, str, int, float, *numbers.TYPES)) or isinstance(d, np.generic):
+        return
+    taken = taken_as(d, "d")
+    given = taken if isinstance(taken, ExactNumbers) else numbers_of(taken)
+    fmt = FORMATS[type]
+    for place, number in enumerate(given.numbers):
+        rounded = numbers.round_to_format(fmt, number)
+        if rounded.flags & INEXACT:
+            shown = decimal_text(numbers.fraction_of(number) or Fraction(), 24)
+            raise InputError(
+                f"d, element [{place}]: {shown} is not a value of {type}; the nearest one is "
+                f"{value_text(fmt, rounded.code, 24)}",
+                hint="a unit gives values of its result type: give its codes, or name the type with acc=…",
+            )
 
 
 def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, str]]:

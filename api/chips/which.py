@@ -90,7 +90,8 @@ def which_chip(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = N
     If K is longer than an instruction, several instructions follow one another along K, in ascending or descending
     order. The models "exact" and "ieee" are ranked, too.
 
-    Raises InputError for shapes that do not match, TypeMismatch for arrays of other types.
+    Raises InputError for shapes that do not match, and for a number in ``d`` that its type does not have; TypeMismatch
+    for arrays of other types.
 
         >>> ranking = hu.which_chip([[1.0, 2**-13]], [[1.0, -(2**-12)]], None, [1.0], type="f16", acc="f32")
         >>> any("hopper" in name for match in ranking.chips for name in match.names)
