@@ -58,6 +58,9 @@ PER_FORM = 4
 KEEP = 40
 """So many of the candidates that explain the rows of one part best are taken to the next."""
 
+EXPLAINING = 200
+"""Of the candidates that are compared at a time, so many that explain all rows are looked for."""
+
 ENOUGH = 4
 """So many candidates that explain all rows of one kind are looked for."""
 
@@ -125,14 +128,17 @@ class Bench:
     def _many_rules(self, rows: Rows) -> ManyRules:
         return ManyRules(self.op, rows.a, rows.b, rows.c)
 
-    def rank(self, rules: Iterable[Accumulator | None]) -> list[tuple[float, Accumulator]]:
+    def rank(self, rules: Iterable[Accumulator | None], most: int | None = None) -> list[tuple[float, Accumulator]]:
         """Return how far each rule is from the sample, 0 if it explains all rows, in the order given. Rules that cannot
         be compared are left out. If the sample grows, scores of before are no longer comparable.
+
+        ``most``: find no more than so many rules that explain all rows, a few of each structure, and leave out the
+        others.
         """
         wanted = dict.fromkeys(rule for rule in rules if rule is not None)
         while True:
             sample = self.sample
-            self._compare([rule for rule in wanted if rule not in self.scores])
+            self._compare([rule for rule in wanted if rule not in self.scores], most)
             if self.sample is sample:
                 return [(self.scores[rule], rule) for rule in wanted if rule in self.scores]
 
@@ -141,7 +147,7 @@ class Bench:
         found = self.rank([rule])
         return found[0][0] if found else float("inf")
 
-    def _compare(self, rules: Sequence[Accumulator]) -> None:
+    def _compare(self, rules: Sequence[Accumulator], most: int | None) -> None:
         structures: dict[Any, list[Accumulator]] = {}
         for rule in rules:
             if quick(rule, self.op):
@@ -150,14 +156,20 @@ class Bench:
         sample = self.sample
         if self.first is not None and len(rules) > 4 * FIRST:
             structures = self._nearest(structures)
+        explaining = 0
         for members in structures.values():
             left = members
             if self.many is not None:
                 left = self._compare_many(members)
+            alike = 0
             for rule in left:
+                if most is not None and (alike >= ALIKE or explaining >= most):
+                    break
                 self._compare_one(rule)
                 if self.sample is not sample:
                     return
+                if not self.scores[rule]:
+                    alike, explaining = alike + 1, explaining + 1
 
     def _nearest(self, structures: Mapping[Any, list[Accumulator]]) -> dict[Any, list[Accumulator]]:
         """Compare rules with a few rows, and return those that are not far from them; the others get their scores."""
@@ -301,7 +313,7 @@ class Search:
         self.whole = Bench(rows, whole, special)
         self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
         plain = ordinary[kinds.plain[ordinary]]
-        self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) else None
+        self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) // 4 * 3 else None
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
         """Return the best candidates, those that explain all rows first. Simple forms are tried before all, and what
@@ -424,7 +436,7 @@ class Search:
                 heapq.heappush(waiting, _Node(urgency(score, rule, 0), next(numbers), score, rule, 0))
                 most -= 1
 
-        put(bench.rank(starts), STARTS, 2)
+        put(bench.rank(starts, EXPLAINING), STARTS, 2)
         sample, last = bench.sample, bench.tried + budget
         while waiting and bench.tried < last:
             explaining = sum(not score for score in seen.values())
@@ -449,7 +461,7 @@ class Search:
                 continue
             key = _without_order(node.rule)
             changes[key] = changes.get(key, 0) + 1
-            found = bench.rank(self._changes(node.rule, node.step, bench))
+            found = bench.rank(self._changes(node.rule, node.step, bench), EXPLAINING)
             put(found, 8, 4, node.score or 1e-9)
             # Another structure may be better with other values only.
             put([each for each in found if _without_order(each[1]) not in changes], 4, 1)
@@ -460,9 +472,8 @@ class Search:
 
     def _changes(self, rule: Accumulator, step: int, bench: Bench) -> Iterator[Accumulator | None]:
         """Yield rules with other values in some fields; the steps widen."""
-        few, idle = bench is self.few, _IDLE_IN_FEW if bench is self.few else ()
-        if bench is self.plain:
-            idle = _IDLE_IN_PLAIN
+        few = bench is self.few
+        idle = _IDLE_IN_FEW if few else _IDLE_IN_PLAIN if bench is self.plain else frozenset[str]()
         if step == 0:
             for name, values in self.values.items():
                 if name in idle:
@@ -482,7 +493,7 @@ class Search:
         if step == 1 and rule.bits is not None:
             yield from self._shifted(rule)
         for block in _TOGETHER[step]:
-            if not {*block} & {*idle}:
+            if idle.isdisjoint(block):
                 yield from self._block(rule, block)
 
     def _shifted(self, rule: Accumulator) -> Iterator[Accumulator | None]:
@@ -529,8 +540,8 @@ _TOGETHER: tuple[tuple[tuple[str, ...], ...], ...] = (
 )  # fmt: skip
 """The fields that are changed together in each step."""
 
-_IDLE_IN_FEW = ("group", "order")
-_IDLE_IN_PLAIN = ("zero_exponent", "overflow", "product_overflow", "zero", "nan")
+_IDLE_IN_FEW = frozenset({"group", "order"})
+_IDLE_IN_PLAIN = frozenset({"zero_exponent", "overflow", "product_overflow", "zero", "nan"})
 """The fields that matter little, or not at all, on rows of few terms, and on plain rows."""
 
 _STEPS = len(_TOGETHER) - 1
