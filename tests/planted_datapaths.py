@@ -130,6 +130,9 @@ class Unit:
             under &= (1 << max(width - wrong["sticky_not_first"], 0)) - 1
         if "sticky_not_last" in wrong:
             under = under >> wrong["sticky_not_last"]
+        if "sticky_gap" in wrong:
+            end = max(width - 1, 0)
+            under &= ~((1 << end) - (1 << max(end - wrong["sticky_gap"], 0)))
         if "guard_lost" in wrong:
             guard = 0
         sticky = under != 0
@@ -407,6 +410,12 @@ def sticky_not_first(dice: Dice) -> Mistake:
 def sticky_not_last(dice: Dice) -> Mistake:
     unit = some(dice, ("mul",), (F16, BF16, E6M9, E3M7), sticky_not_last=int(dice.integers(1, 5)))
     return planted(dice, unit, "the sticky bit without the last", "the sticky bit of the first", "an accumulator of")
+
+
+def sticky_gap(dice: Dice) -> Mistake:
+    bits = int(dice.integers(1, 4))
+    unit = some(dice, ("mul",), WIDER, sticky_gap=bits)
+    return planted(dice, unit, f"the sticky bit without {plural(bits)} after the round bit")
 
 
 def guard_lost(dice: Dice) -> Mistake:
@@ -720,11 +729,11 @@ def dot_swapped(dice: Dice) -> Mistake:
 
 
 MISTAKES: tuple[Callable[[Dice], Mistake], ...] = (
-    sticky_lost, sticky_first, sticky_not_first, sticky_not_last, guard_lost, guard_of_smaller, round_of_smaller,
-    guard_at_a_shift, shift_most, shift_drop, shift_bits, narrow, carry_lost, smallest_carry_lost, cancelled_sign,
-    zero_plus, one_nan, last_nan, invalid_for_quiet, invalid_not_for_signalling, overflow_where_infinite,
-    underflow_where_zero, underflow_where_exact, inexact_not_with_overflow, underflow_as_overflow, no_inexact, power,
-    field_power, operand_power, product_power, overflow_code, subnormal_as_normal, subnormal_of_one, subnormal_half,
+    sticky_lost, sticky_first, sticky_not_first, sticky_not_last, sticky_gap, guard_lost, guard_of_smaller,
+    round_of_smaller, guard_at_a_shift, shift_most, shift_drop, shift_bits, narrow, carry_lost,
+    smallest_carry_lost, cancelled_sign, zero_plus, one_nan, last_nan, invalid_for_quiet, invalid_not_for_signalling,
+    overflow_where_infinite, underflow_where_zero, underflow_where_exact, inexact_not_with_overflow, underflow_as_overflow, no_inexact,
+    power, field_power, operand_power, product_power, overflow_code, subnormal_as_normal, subnormal_of_one, subnormal_half,
     zero_as_one, product_rounded, flushed_by_code, infinity_sign, bounds_of_integers, table_off, dot_last, dot_rounded,
     dot_multiplier, dot_reversed, dot_swapped,
 )  # fmt: skip

@@ -466,6 +466,10 @@ def _sticky_bits(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object
         yield bits, (f"bit{'s'[: bits > 1]}" if bits == 1 else f"{bits} bits",)
 
 
+def _gaps_of_sticky_bits(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
+    return ((bits, (bits, "s"[: bits > 1])) for bits in range(1, unit.precision))
+
+
 def _summed(edit: Callable[[Unit, ExactResult, int, Any], ExactResult]) -> Edit:
     """Return the edit of the sum of the terms, or of a product: it is told where the leading bit of the largest term
     is, if neither carries nor cancels.
@@ -670,6 +674,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "the sticky bit without the last {}", Place.SUM, ROUNDED,
         _below(lambda bits, value: (max(bits - value, 0), min(value, bits))), _sticky_bits,
+    ),
+    Fault(
+        "the sticky bit without {} bit{} after the round bit", Place.SUM, SUMS | PRODUCTS,
+        _below(lambda bits, value: (1, min(value, bits - 1))), _gaps_of_sticky_bits,
     ),
     Fault("the guard bit lost", Place.SUM, ROUNDED, _guard),
     Fault("ties {}", Place.SUM, ROUNDED, _ties, _ways_of_ties),
