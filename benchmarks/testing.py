@@ -32,7 +32,7 @@ from halfulp.conformance.vectors.shards.directory import SweepPlan
 from halfulp.conformance.vectors.shards.shard import sweep_shards
 from halfulp.conformance.whole_programs.fuzz_functions import fuzz_pass, fuzz_runner
 from halfulp.conformance.whole_programs.generator.grower import NAME
-from halfulp.conformance.whole_programs.generator.structured import KINDS, inputs_of
+from halfulp.conformance.whole_programs.generator.kinds import KINDS, inputs_of
 from halfulp.conformance.whole_programs.op_search import run_here
 from halfulp.conformance.whole_programs.pass_claims import pipeline
 from halfulp.fp_formats.formats import FORMATS

@@ -24,7 +24,14 @@ from halfulp.conformance.whole_programs.counterexamples import counterexample_li
 from halfulp.conformance.whole_programs.diff import SameDifference
 from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED, STARTS, ProgramKind, programs_from
+from halfulp.conformance.whole_programs.generator.kinds import (
+    KINDS,
+    MIXED,
+    MUTATED,
+    STARTS,
+    ProgramKind,
+    programs_from,
+)
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.pass_claims import RUNNERS, STAGES, Claim, claim_named, claims_of, pipeline
@@ -393,6 +400,7 @@ programs run before and after the pass, on the same inputs:
   halfulp fuzz --pass=canonicalize -n 5000
   halfulp fuzz --pass="affine-loop-tile{tile-size=4}" --from=affine
   halfulp fuzz --pass=all -o passes.md
+  halfulp fuzz --pass=lower-vector-mask --seeds=llvm-project/mlir/test/Dialect/Vector
 
 A pass is given programs of the kinds that it works on: mixed (scalars with control flow, memory, vectors and tensors),
 structured (tensors with linalg ops, slices and loops), and structured programs lowered to a stage: generalized, fused,
@@ -400,6 +408,11 @@ bufferized, loops, parallel-loops, affine, vectorized, branches. Programs that t
 and are counted separately. So are programs that mlir-opt cannot lower to the stage. A program with an unexplained
 difference is reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, --pass=all means the passes of
 IREE.
+
+With --from=mutated, programs are changed instead of grown: --seeds names files with them, such as the tests of MLIR.
+Without --seeds, they are programs of the kinds above. An edit puts an op on the way to an operand, replaces an op, a
+constant, an attribute, an element type or a size, adds a mask, a cast, a branch, a loop or a function. A program after
+which the pass does something new, such as to make an op that it has not made before, is changed again.
 """
 
 
@@ -414,6 +427,9 @@ class ValidateArguments(comparing.KnownOption, comparing.ContractOption, compari
     )
     starts: tuple[str, ...] = repeated(
         "START", "give the pass only these programs (default: those it works on)", name="--from"
+    )
+    seeds: tuple[str, ...] = repeated(
+        "PATH", "change the functions of this MLIR file, or of the .mlir files of this folder (for --from=mutated)"
     )
     n: int = amount("the number of programs for each --from (default: 1000)", 1000)
     seconds: float | None = option("S", "for each --from: make no more programs after this time", type=float)
@@ -463,7 +479,7 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     rows: list[_ClaimRow] = []
     codes = []
     for claim in claims:
-        for start in arguments.starts or claim.starts:
+        for start in arguments.starts or ((MUTATED,) if arguments.seeds else claim.starts):
             row = _test_claim(claim, start, arguments)
             found = row.found
             rows.append(row)
@@ -490,7 +506,7 @@ def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _Clai
     pipeline = replace(comparing.pass_pipeline(claim.pipeline, arguments), seconds=PASS_SECONDS)
     pipeline = replace(pipeline, in_generic_form=not pipeline.tool.version.startswith(CUSTOM_FORM))
     pipeline.apply("builtin.module {}\n")  # a pass that mlir-opt does not know would refuse every program
-    programs = programs_from(start, pipeline.tool)
+    programs = programs_from(start, pipeline.tool, claim.starts, [Path(path) for path in arguments.seeds])
     known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(max_steps=programs.kind.max_steps))
     with console.progress_bar(f"{claim.name}, {start}") as progress:
         found = functions.fuzz_pass(

@@ -22,7 +22,7 @@ from halfulp.conformance.whole_programs import pass_differences, validation
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, Judge, SearchReport, search
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.structured import MIXED, ProgramKind, inputs_of, ops_of
+from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind, inputs_of, ops_of
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import ask, run_here
 from halfulp.conformance.whole_programs.validation import ValidationReport
@@ -253,10 +253,18 @@ class PassJudge:
             report.skipped[_without_numbers(error.message)] += 1
             return None
         left = ops_of(changed)
+        outcome = self._compared(program, before, after, changed)
+        if outcome is None:
+            self._kind.learn(program, names, left)
         for name in names:
             counts = report.ops[name]
             counts.changed += 1
             counts.ops_changed += left[name] != names[name]
+        return outcome
+
+    def _compared(self, program: RandomFunction, before: str, after: str, changed: Module) -> FunctionFinding | None:
+        """Compare a program with what a pass made of it, and count the outcome."""
+        report = self.report
         with report.timed("comparing"):
             found = compare(program.module, changed, report.seed, self._known, self._kind, self._fp_contract)
         if found.problem is not None:

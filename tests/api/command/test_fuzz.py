@@ -12,7 +12,7 @@ from halfulp.command import main as cli
 from halfulp.conformance.oracles.iree import converter
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.tool import PassPipeline, Tool
-from halfulp.conformance.whole_programs.generator.structured import STARTS, programs_from
+from halfulp.conformance.whole_programs.generator.kinds import STARTS, programs_from
 from halfulp.conformance.whole_programs.pass_claims import ALL_CLAIMS, CLAIMS, IREE_CLAIMS, claim_named, claims_of
 
 # --- pass fuzz --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import halfulp as hu
 from halfulp.command.fuzz import fuzz_passes
 from halfulp.conformance.whole_programs.bisection.explaining import NO_RULE
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction
-from halfulp.conformance.whole_programs.generator.structured import ProgramKind
+from halfulp.conformance.whole_programs.generator.kinds import ProgramKind
 
 DIVIDED = """func.func @f(%x: i8, %y: i8) -> i8 {
   %z = arith.constant 0 : i8

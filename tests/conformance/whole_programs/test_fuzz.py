@@ -23,7 +23,7 @@ from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass
 from halfulp.conformance.whole_programs.generator.evaluated import build, cells, random_program, random_programs
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.structured import MIXED
+from halfulp.conformance.whole_programs.generator.kinds import MIXED
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Names
 from halfulp.conformance.whole_programs.op_search import Search, run_here
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassDifference, SamePassDifference

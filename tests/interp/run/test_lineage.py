@@ -15,7 +15,7 @@ from tables import each_row
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.generator.structured import KINDS, inputs_of
+from halfulp.conformance.whole_programs.generator.kinds import KINDS, inputs_of
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.reals.functions import bits_of_precision

@@ -11,7 +11,7 @@ import pytest
 from code_of_programs import Executed
 
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction
-from halfulp.conformance.whole_programs.generator.structured import KINDS, ProgramKind, inputs_of
+from halfulp.conformance.whole_programs.generator.kinds import KINDS, ProgramKind, inputs_of
 from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation

@@ -15,13 +15,8 @@ from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.fuzz_functions import compare, fuzz_pass, fuzz_runner, with_kept_nans
 from halfulp.conformance.whole_programs.generator.functions import all_rows, random_function, random_functions
 from halfulp.conformance.whole_programs.generator.grower import elementwise_ops
-from halfulp.conformance.whole_programs.generator.structured import (
-    KINDS,
-    WAYS,
-    programs_from,
-    structured_functions,
-    structured_text,
-)
+from halfulp.conformance.whole_programs.generator.kinds import KINDS, programs_from
+from halfulp.conformance.whole_programs.generator.structured import WAYS, structured_functions, structured_text
 from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.operations import argument_types

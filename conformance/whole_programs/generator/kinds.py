@@ -1,0 +1,145 @@
+"""The programs that a pass is given: kinds of random programs, with their inputs; structured ones that are lowered to a
+stage; programs that are changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
+from halfulp.conformance.whole_programs.generator.functions import random_functions
+from halfulp.conformance.whole_programs.generator.grower import RandomFunction
+from halfulp.conformance.whole_programs.generator.mutated import SEED_STEPS, Mutants, programs_of
+from halfulp.conformance.whole_programs.generator.structured import structured_functions
+from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
+from halfulp.conformance.whole_programs.validation import Inputs
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.ir.operations import Module
+
+# --- kinds ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProgramKind:
+    """A kind of random programs.
+
+    ``functions``: yields some functions of a seed, from a given number on. ``inputs``: the number of inputs for a
+    program that does not run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one
+    input after the other. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
+    its inputs.
+    """
+
+    functions: Callable[[int, int, int], Iterator[RandomFunction]]
+    inputs: int
+    memory_inputs: int
+    max_steps: int
+    samples: bool = False
+    learn: Callable[[RandomFunction, Counter[str], Counter[str]], object] = lambda program, before, after: None
+
+
+KINDS: Mapping[str, ProgramKind] = MappingProxyType(
+    {
+        "mixed": ProgramKind(random_functions, inputs=500, memory_inputs=40, max_steps=3_000),
+        "structured": ProgramKind(structured_functions, inputs=4, memory_inputs=4, max_steps=100_000, samples=True),
+    }
+)
+"""Kinds by name: ``mixed`` has scalars with control flow, memory, vectors and tensors; all its loops are short.
+``structured`` has tensors with linalg ops, slices, reshapes and loops.
+"""
+
+MIXED = KINDS["mixed"]
+
+# --- programs by their start ------------------------------------------------------------------------------------------
+
+MUTATED = "mutated"
+"""The start of programs that are changed, not grown."""
+
+STARTS: tuple[str, ...] = (*KINDS, *STAGES, MUTATED)
+"""The names of all programs that a pass can be given."""
+
+BATCH = 64
+"""Programs that are lowered in one process."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs from which random programs start. ``not_lowered``: the numbers of programs that could not be
+    lowered, by the reason.
+    """
+
+    kind: ProgramKind
+    not_lowered: Counter[str] = field(default_factory=Counter)
+
+
+GROWN_SEEDS = 30
+"""The number of programs of each start that are changed, if no files are given."""
+
+
+def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), files: Sequence[Path] = ()) -> Programs:
+    """Return the programs of a start. Programs of a stage are lowered by `lowering_tool`.
+
+    ``files``: for "mutated", MLIR files and folders of them, whose functions are changed; without files, these are
+    programs of ``others``. Raises InputError if there are none.
+    """
+    if start == MUTATED:
+        grown = (programs_from(other, tool).kind.functions(0, GROWN_SEEDS, 0) for other in others if other != MUTATED)
+        seeds = programs_of(files) if files else (program.module for programs in grown for program in programs)
+        return Programs(_mutated(Mutants(list(seeds))))
+    if start in KINDS:
+        return Programs(KINDS[start])
+    kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))
+    lost: Counter[str] = Counter()
+
+    def lowered(seed: int, count: int, first: int) -> Iterator[RandomFunction]:
+        programs = kind.functions(seed, count, first)
+        while batch := list(islice(programs, BATCH)):
+            texts = lowering.apply_all([text_of(program.module) for program in batch])
+            for program, text in zip(batch, texts, strict=True):
+                try:
+                    if isinstance(text, PassFailure):
+                        raise text
+                    module = lowering.read(text, f"<program {program.index} at {start}>")
+                except HalfulpError as error:
+                    lost[error.message] += 1
+                else:
+                    yield replace(program, module=module)
+
+    return Programs(replace(kind, functions=lowered), lost)
+
+
+def _mutated(pool: Mutants) -> ProgramKind:
+    if not pool.seeds:
+        raise InputError("there is no program to change: no file has a public function that halfulp runs")
+    return ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS, learn=pool.learn)
+
+
+def lowering_tool(tool: Tool) -> Tool:
+    """Return the mlir-opt that makes the programs of stages. This is the installed one, so that they do not depend on
+    the tool that is tested; if none is installed, it is the tested one.
+    """
+    try:
+        return find_mlir_opt()
+    except Unavailable:
+        return tool
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def inputs_of(module: Module, seed: int, kind: ProgramKind) -> Inputs:
+    """Return the inputs with which a program runs: all if there are few, else corners and random values."""
+    memory = any(name.startswith("memref.") for name in ops_of(module))
+    return Inputs(kind.memory_inputs if memory else kind.inputs, seed, max_steps=kind.max_steps, samples=kind.samples)
+
+
+def ops_of(module: Module) -> Counter[str]:
+    """Count the ops of a module by name."""
+    return Counter(op.name for op in module.walk() if op.name != "builtin.module")

@@ -1,0 +1,134 @@
+"""Programs that are changed: valid ones, other ones, and the pool that they come from."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass
+from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
+from halfulp.conformance.whole_programs.generator.kinds import programs_from
+from halfulp.conformance.whole_programs.generator.mutated import EDITS, Draft, Edit, Mutants, mutant, programs_of
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.loading import parse_module
+from halfulp.interp.verifier import verify
+
+LOOPS = """
+func.func @f(%m: memref<4xi32>, %v: vector<4xi32>, %n: index, %x: f32) -> (f32, i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : i32
+  vector.transfer_write %v, %m[%c0] {in_bounds = [true]} : vector<4xi32>, memref<4xi32>
+  %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %x) -> (f32) {
+    %y = arith.addf %a, %x fastmath<nnan> : f32
+    scf.yield %y : f32
+  }
+  %w = arith.extf %r : f32 to f64
+  %t = arith.truncf %w : f64 to f32
+  %s = vector.reduction <add>, %v, %c7 : vector<4xi32> into i32
+  return %t, %s : f32, i32
+}
+"""
+
+MATMUL = """
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+func.func @f(%a: tensor<2x2xi32>, %b: tensor<2x2xi32>, %c: tensor<2x2xi32>) -> tensor<2x2xi32> {
+  %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+       ins(%a, %b : tensor<2x2xi32>, tensor<2x2xi32>) outs(%c : tensor<2x2xi32>) {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    %p = arith.muli %x, %y : i32
+    %s = arith.addi %z, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<2x2xi32>
+  return %r : tensor<2x2xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+def test_each_edit_makes_other_programs_that_are_valid(edit: Edit) -> None:
+    made = set()
+    for text in (LOOPS, MATMUL):
+        module = parse_module(text, "<test>")
+        before = text_of(module)
+        for seed in range(12):
+            draft = Draft(module, random.Random(seed))
+            try:
+                edit(draft)
+                verify(draft.module)
+            except (Unfit, ValueError, HalfulpError):
+                continue
+            made.add(text_of(parse_module(text_of(draft.module), "<again>")))
+        assert text_of(module) == before, "the program itself was changed"
+        made.discard(before)
+    assert len(made) >= 3, made
+
+
+def test_a_changed_program_is_what_its_text_says_and_depends_on_the_seed() -> None:
+    module = parse_module(MATMUL, "<test>")
+    texts = [[text_of(mutant(module, random.Random(seed)) or module) for seed in range(20)] for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert len(set(texts[0])) > 15
+    for text in texts[0]:
+        assert text_of(parse_module(text, "<again>")) == text
+
+
+def test_bodies_that_follow_from_the_name_of_an_op_are_not_changed() -> None:
+    module = parse_module(
+        "func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "%r = linalg.add ins(%a, %a : tensor<2xf32>, tensor<2xf32>) outs(%b : tensor<2xf32>) -> tensor<2xf32>\n"
+        "return %r : tensor<2xf32> }",
+        "<test>",
+    )
+    assert [op.name for op in Draft(module, random.Random(0)).ops()] == ["linalg.add", "func.return"]
+
+
+def test_programs_of_files(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.mlir").write_text(
+        "func.func @one(%x: f32) -> f32 { %y = func.call @two(%x) : (f32) -> f32\n return %y : f32 }\n"
+        "func.func private @two(%x: f32) -> f32 { %y = arith.negf %x : f32\n return %y : f32 }\n"
+        "func.func @nothing() { return }\n"
+        "// -----\nfunc.func @wrong(%x: f32) -> f64 { return %x : f32 }\n"
+        '// -----\nfunc.func @unknown(%x: f32) -> f32 { %y = "some.op"(%x) : (f32) -> f32\n return %y : f32 }\n'
+    )
+    (tmp_path / "deep" / "b.mlir").write_text(MATMUL)
+    (tmp_path / "deep" / "b.txt").write_text(MATMUL)
+    found = [[op.symbol_name for op in module.body] for module in programs_of([tmp_path])]
+    assert found == [["f", "two"], ["f"], ["f"]]
+    assert len(list(programs_of([tmp_path / "deep" / "b.txt"]))) == 1
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no program to change"):
+        programs_from("mutated", find_mlir_opt, files=[tmp_path / "empty"])  # type: ignore[arg-type]
+
+
+def test_the_pool_keeps_programs_after_which_a_pass_did_something_new() -> None:
+    pool = Mutants([parse_module(MATMUL, "<test>")])
+    one, two, three = (RandomFunction(1, k, parse_module(LOOPS, "<test>")) for k in range(3))
+    pool.learn(one, Counter({"arith.addi": 2}), Counter({"arith.addi": 1}))
+    pool.learn(two, Counter({"arith.addi": 5}), Counter({"arith.addi": 3}))
+    assert pool.kept == [one.module]
+    pool.learn(three, Counter({"arith.addi": 2}), Counter({"arith.addi": 1, "arith.muli": 1}))
+    assert pool.kept == [one.module, three.module]
+    (first, second) = pool.functions(1, 2, 0)
+    assert first.module is pool.seeds[0]
+    assert text_of(second.module) != text_of(first.module)
+
+
+@pytest.mark.torch_mlir
+def test_an_op_between_product_and_sum_is_found(tmp_path: Path) -> None:
+    """linalg-specialize-generic-ops takes a product that is changed before the sum for a matmul, in MLIR 24."""
+    pipeline = PassPipeline(find_mlir_opt("24"), "builtin.module(linalg-specialize-generic-ops)", in_generic_form=True)
+    (tmp_path / "a.mlir").write_text(MATMUL)
+    kind = programs_from("mutated", pipeline.tool, files=[tmp_path]).kind
+    found = fuzz_pass(pipeline, 400, kind=kind, most_failures=1)
+    assert [type(each) for each in found.findings] == [PassFinding]
+    assert "linalg.matmul" in found.findings[0].after
