@@ -730,11 +730,11 @@ def dot_swapped(dice: Dice) -> Mistake:
 
 MISTAKES: tuple[Callable[[Dice], Mistake], ...] = (
     sticky_lost, sticky_first, sticky_not_first, sticky_not_last, sticky_gap, guard_lost, guard_of_smaller,
-    round_of_smaller, guard_at_a_shift, shift_most, shift_drop, shift_bits, narrow, carry_lost,
-    smallest_carry_lost, cancelled_sign, zero_plus, one_nan, last_nan, invalid_for_quiet, invalid_not_for_signalling,
-    overflow_where_infinite, underflow_where_zero, underflow_where_exact, inexact_not_with_overflow, underflow_as_overflow, no_inexact,
-    power, field_power, operand_power, product_power, overflow_code, subnormal_as_normal, subnormal_of_one, subnormal_half,
-    zero_as_one, product_rounded, flushed_by_code, infinity_sign, bounds_of_integers, table_off, dot_last, dot_rounded,
-    dot_multiplier, dot_reversed, dot_swapped,
+    round_of_smaller, guard_at_a_shift, shift_most, shift_drop, shift_bits, narrow, carry_lost, smallest_carry_lost,
+    cancelled_sign, zero_plus, one_nan, last_nan, invalid_for_quiet, invalid_not_for_signalling,
+    overflow_where_infinite, underflow_where_zero, underflow_where_exact, inexact_not_with_overflow,
+    underflow_as_overflow, no_inexact, power, field_power, operand_power, product_power, overflow_code,
+    subnormal_as_normal, subnormal_of_one, subnormal_half, zero_as_one, product_rounded, flushed_by_code,
+    infinity_sign, bounds_of_integers, table_off, dot_last, dot_rounded, dot_multiplier, dot_reversed, dot_swapped,
 )  # fmt: skip
 """The kinds of mistakes."""

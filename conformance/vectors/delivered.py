@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
-from halfulp.conformance.vectors.datapaths import SUMS, Unit, powers_of, rows_of, unit_of
+from halfulp.conformance.vectors.datapaths import SUMS, Same, Unit, outputs_of, powers_of, rows_of, unit_of
 from halfulp.conformance.vectors.device import (
     Cause,
     Stage,
@@ -171,6 +171,18 @@ def _most_frequent(codes: Codes) -> int | None:
     return int(found[counts.argmax()]) if len(found) else None
 
 
+def _made(computation: OpComputation, inputs: Chunk) -> Computed:
+    """Return the outputs of a computation that several causes change, and store them."""
+    return outputs_of(computation, Same(inputs))
+
+
+@lru_cache(maxsize=64)
+def _in_mode(computation: OpComputation, mode: str) -> OpComputation:
+    case = computation.case
+    properties = {**dict(case.properties), "rounding": mode}
+    return replace(computation, case=op_case(case.op, case.operands, case.results[0], **properties))
+
+
 # --- carries ----------------------------------------------------------------------------------------------------------
 
 
@@ -193,10 +205,7 @@ def carries(computation: OpComputation) -> Iterator[Cause]:
 def _uncarried(
     fmt: FloatFormat, normal: bool, smallest: bool, cuts: bool, computation: OpComputation, inputs: Chunk
 ) -> Computed:
-    own = computation.compute(inputs)
-    case = computation.case
-    properties = {**dict(case.properties), "rounding": "toward_zero"}
-    cut = replace(computation, case=op_case(case.op, case.operands, case.results[0], **properties)).compute(inputs)
+    own, cut = _made(computation, inputs), _made(_in_mode(computation, "toward_zero"), inputs)
     codes, lower = own.outputs[0], cut.outputs[0]
     size, less = magnitudes(fmt, codes), magnitudes(fmt, lower)
     first = size == fmt.min_normal_magnitude
@@ -215,12 +224,6 @@ def _uncarried(
 # --- roundings and overflow of some results ---------------------------------------------------------------------------
 
 _MODES = ("to_nearest_even", "toward_zero", "upward", "downward", "to_nearest_away")
-
-
-def _in_mode(computation: OpComputation, mode: str) -> OpComputation:
-    case = computation.case
-    properties = {**dict(case.properties), "rounding": mode}
-    return replace(computation, case=op_case(case.op, case.operands, case.results[0], **properties))
 
 
 def roundings_of_some(computation: OpComputation) -> Iterator[Cause]:
@@ -245,13 +248,13 @@ def roundings_of_some(computation: OpComputation) -> Iterator[Cause]:
 
 
 def _rounded_otherwise(mode: str, about: str, computation: OpComputation, inputs: Chunk) -> Computed:
-    own, other = computation.compute(inputs), _in_mode(computation, mode).compute(inputs)
+    own, other = _made(computation, inputs), _made(_in_mode(computation, mode), inputs)
     rows = Delivered(computation.inputs, inputs, computation.outputs, own.outputs)
     if about == "subnormal":
         least = 0 if rows.fmt is None else rows.fmt.min_normal_magnitude
         if rows.fmt is None or not least:
             return own
-        cut = _in_mode(computation, "toward_zero").compute(inputs).outputs[0]
+        cut = _made(_in_mode(computation, "toward_zero"), inputs).outputs[0]
         where = magnitudes(rows.fmt, cut) < least
     else:
         width = computation.outputs[rows.place].width
@@ -266,7 +269,7 @@ def _rounded_otherwise(mode: str, about: str, computation: OpComputation, inputs
 
 def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
     """Take numbers below the power of two above the largest number as in range."""
-    own, cut = computation.compute(inputs), _in_mode(computation, "toward_zero").compute(inputs)
+    own, cut = _made(computation, inputs), _made(_in_mode(computation, "toward_zero"), inputs)
     rows, unit = Delivered(computation.inputs, inputs, computation.outputs, own.outputs), unit_of(computation)
     if unit is None or rows.fmt is None or (flags and not any(map(of_flags, rows.outputs))):
         return None
