@@ -170,6 +170,13 @@ class Profile(FloatChoices, _Named):
         once="is what is scattered first is combined with",
         each_time="is also combined with what is there, each time that an element is scattered",
     )
+    quantized_ops: str = policy.one_of(
+        "ops of StableHLO on quantized elements",
+        expressed="each operand is dequantized, the op computes in the expressed type, and its result is quantized",
+        stored="add, dot_general, convolution and uniform_quantize of quantized elements compute on stored integers, "
+        "with one scale merged from those of the types; maximum, minimum and select take stored integers as they are. "
+        "Other ops, and types that this does not cover, as `expressed`",
+    )
     narrow_subnormals: str = policy.one_of(
         "subnormals in conversions of StableHLO from and to floats of up to 16 bits",
         as_others="as `denormals` and `denormals_f32` say",
@@ -318,6 +325,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "reduced_nan": "infinity",
         "index_sign": "signed",
         "scattered_initial": "each_time",
+        "quantized_ops": "stored",
     },
     "xla-cpu": {
         "nan_result": "negative",

@@ -133,7 +133,7 @@ def _serve() -> None:
                 else:
                     arrays = [np.array(each) for each in stablehlo.eval_module(module, [])]
                     answer = {"results": [each.view(f"u{each.itemsize}").reshape(-1).tolist() for each in arrays]}
-            except ir.MLIRError as error:
+            except Exception as error:
                 found = re.search(r'"-":\d+:\d+: (.*)', str(error))
                 answer = {"error": found[1] if found else str(error)}
             print(json.dumps(answer), flush=True)

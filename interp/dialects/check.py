@@ -24,7 +24,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import ParameterKind
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
-from halfulp.interp.run.evaluators import Compiler, OnValues
+from halfulp.interp.run.evaluators import Compiler, OnValues, PerOp
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.text.assembly import compile_parser, compile_printer
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots, compile_elements
@@ -50,8 +50,15 @@ def _is_tensor_of(element: type[ty.Type]) -> Callable[[ty.Type], bool]:
 _INTEGER = d.TypeConstraint("signless integer", lambda t: isinstance(t, ty.IntegerType) and t.signedness == "signless")
 _INTEGERS = d.TypeConstraint("buffer_view or tensor of signless integer values", _is_tensor_of(ty.IntegerType))
 _TENSOR = d.TypeConstraint("buffer_view or tensor of any non-token type values", d.TENSOR.accepts)
-_FLOATS = d.TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
-_FLOATS_ONLY = d.TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
+
+
+def _has_floats(type_: ty.Type) -> bool:
+    """Tell whether a tensor has elements that are compared with a tolerance: StableHLO compares complex ones too."""
+    return _is_tensor_of(ty.FloatType)(type_) or _is_tensor_of(ty.ComplexType)(type_)
+
+
+_FLOATS = d.TypeConstraint("buffer_view or tensor of floating-point values", _has_floats)
+_FLOATS_ONLY = d.TypeConstraint("tensor of floating-point values", _has_floats)
 _ELEMENTS = d.AttributeConstraint(
     "constant vector/tensor attribute",
     lambda attribute: isinstance(attribute, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr),
@@ -291,6 +298,7 @@ def _within(least: int, most: int) -> Agree:
 _equal = _agreeing(lambda fmt, one, other: steps_between(fmt, one, other) == 0)
 
 CHECKS: Mapping[str, Agree] = {
+    "check.eq": _almost(_NEAR),
     "check.expect_eq": _equal,
     "check.expect_close": _agreeing(
         lambda fmt, one, other: (steps_between(fmt, one, other) <= _ULPS) | _both_nan(fmt, one, other)
@@ -301,8 +309,9 @@ CHECKS: Mapping[str, Agree] = {
 
 
 def _tolerance(op: Operation) -> Agree:
-    code = op.prop("tolerance", at.FloatAttr).code
-    return _almost(float(np.uint64(code).view(np.float64)))
+    written = op.properties.get("tolerance", _TOLERANCE.default)
+    assert isinstance(written, at.FloatAttr)
+    return _almost(float(np.uint64(written.code).view(np.float64)))
 
 
 def _ulps(op: Operation) -> Agree:
@@ -418,6 +427,18 @@ def _of_either(iree: d.OpDefinition, other: d.OpDefinition) -> d.CustomForm:
     return d.CustomForm(parse, print_)
 
 
+def _of_elements(iree: d.OpDefinition, other: d.OpDefinition) -> PerOp:
+    """Return the evaluator of an op of both dialects: on floats and integers, it is IREE's."""
+
+    def choose(op: Operation) -> Any:
+        complex_ = isinstance(ty.element_type(op.operands[0].type), ty.ComplexType)
+        return (other if complex_ else iree).evaluate
+
+    return PerOp(choose)
+
+
 for _name, _other in ((other.name.partition(".")[2], other) for other in _ELSEWHERE.ops.values()):
     _iree = check.ops[f"check.{_name}"]
-    check.ops[_iree.name] = replace(_iree, assembly=None, custom=_of_either(_iree, _other))
+    check.ops[_iree.name] = replace(
+        _iree, evaluate=_of_elements(_iree, _other), assembly=None, custom=_of_either(_iree, _other)
+    )  # fmt: skip

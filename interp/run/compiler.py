@@ -258,7 +258,19 @@ class FunctionCompiler(evaluators.Compiler):
 
     # --- all other ops ---
 
+    def part(self, op: Operation) -> frames.Step:
+        """Return the step of an op, as `Compiler.part` defines."""
+        step = self._unobserved(op, evaluators.evaluator_of(op))
+        assert step is not None
+        return step
+
     def _step(self, op: Operation, evaluator: Any) -> frames.Step | None:
+        step = self._unobserved(op, evaluator)
+        if self.settings.listeners:
+            step = observed(op, self.slots(op.operands), self.slots(op.results), step)
+        return step
+
+    def _unobserved(self, op: Operation, evaluator: Any) -> frames.Step | None:
         operands, results = self.slots(op.operands), self.slots(op.results)
         step: frames.Step | None
         match evaluator:
@@ -271,7 +283,7 @@ class FunctionCompiler(evaluators.Compiler):
             ):
                 step = unsupported_step(op, misfit)
             case evaluators.Elementwise() if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
-                return self._step(op, evaluator.on_memrefs)
+                return self._unobserved(op, evaluator.on_memrefs)
             case evaluators.Elementwise():
                 step = self._elementwise_step(op, evaluator, operands, results)
             case evaluators.OnValues():
@@ -287,8 +299,6 @@ class FunctionCompiler(evaluators.Compiler):
                 step = outside_step(op, operands, results)
             case _:
                 step = unsupported_step(op)
-        if self.settings.listeners:
-            step = observed(op, operands, results, step)
         return step
 
     def _function(self, op: Operation, evaluator: evaluators.OnValues) -> frames.Function:

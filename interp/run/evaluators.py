@@ -90,6 +90,12 @@ class Compiler:
         """Return the kernel of an elementwise op."""
         raise NotImplementedError
 
+    def part(self, op: Operation) -> frames.Step:
+        """Return the step of an op that is not in the program, but stands for a part of one. Listeners are not told of
+        it.
+        """
+        raise NotImplementedError
+
     def machine_code(self, function: Operation) -> MachineCall | None:
         """Return the machine code of a function of the program; None if there is none.
 

@@ -22,6 +22,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
 from halfulp.interp.dialects.stablehlo.elementwise import kernel_of
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, UNARY
+from halfulp.interp.dialects.stablehlo.quantized import between_casts, dequantizing, expressed, quantizing
 from halfulp.interp.dialects.stablehlo.types import (
     SHAPE,
     bounds_of,
@@ -43,7 +44,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.evaluators import Elementwise, OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
@@ -144,7 +145,7 @@ stablehlo.op(
     results={"result": tensor_of("FCQ")},
     properties=(d.Property("lower", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False)),),
     verify=_verify_cholesky,
-    evaluate=on_arrays(_cholesky),
+    evaluate=between_casts(on_arrays(_cholesky)),
 )
 
 
@@ -192,7 +193,7 @@ stablehlo.op(
         d.Property("unit_diagonal", d.BOOL_ATTR),
     ),
     verify=_verify_triangular_solve,
-    evaluate=on_arrays(_triangular_solve),
+    evaluate=between_casts(on_arrays(_triangular_solve)),
 )
 
 
@@ -371,7 +372,7 @@ stablehlo.op(
     properties=_NORMALIZED,
     named_results=("grad_operand", "grad_scale", "grad_offset"),
     verify=_verify_normalization,
-    evaluate=on_arrays(lambda op, settings: _Features(op, settings).gradient),
+    evaluate=between_casts(on_arrays(lambda op, settings: _Features(op, settings).gradient)),
 )
 stablehlo.op(
     "batch_norm_inference",
@@ -379,7 +380,7 @@ stablehlo.op(
     results={"result": _BATCH},
     properties=_NORMALIZED,
     verify=_verify_normalization,
-    evaluate=on_arrays(lambda op, settings: _inference(op, settings)),
+    evaluate=between_casts(on_arrays(lambda op, settings: _inference(op, settings))),
 )
 stablehlo.op(
     "batch_norm_training",
@@ -388,7 +389,7 @@ stablehlo.op(
     properties=_NORMALIZED,
     named_results=("output", "batch_mean", "batch_var"),
     verify=_verify_normalization,
-    evaluate=on_arrays(lambda op, settings: _Features(op, settings).trained),
+    evaluate=between_casts(on_arrays(lambda op, settings: _Features(op, settings).trained)),
 )
 
 # --- random numbers ---------------------------------------------------------------------------------------------------
@@ -469,22 +470,17 @@ stablehlo.op(
 # --- quantisation -----------------------------------------------------------------------------------------------------
 
 
-def _expressed(type_: ty.Type) -> ty.Type:
-    element = ty.element_type(type_)
-    return element.expressed if isinstance(element, ty.UniformQuantizedType) else element
-
-
 def _verify_quantize(op: Operation) -> str | None:
     found = elementwise_shape(op)
     if found is not None:
         return found
-    given, made = (_expressed(value.type) for value in (op.operands[0], op.results[0]))
+    given, made = (ty.element_type(expressed(value.type)) for value in (op.operands[0], op.results[0]))
     return None if given == made else Unprefixed(f"Expressed type of result expected to be '{given}', but got '{made}'")
 
 
 def _verify_dequantize(op: Operation) -> str | None:
     type_ = op.operands[0].type
-    return elementwise_shape(op) or not_inferred(op, ty.TensorType(_shape(type_), _expressed(type_)))
+    return elementwise_shape(op) or not_inferred(op, expressed(ty.TensorType(_shape(type_), ty.element_type(type_))))
 
 
 stablehlo.op(
@@ -494,6 +490,7 @@ stablehlo.op(
     results={"result": tensor_of("QX")},
     traits=(d.Trait.ELEMENTWISE,),
     verify=_verify_quantize,
+    evaluate=Elementwise(quantizing),
 )
 stablehlo.op(
     "uniform_dequantize",
@@ -502,4 +499,5 @@ stablehlo.op(
     results={"result": tensor_of("F")},
     traits=(d.Trait.ELEMENTWISE,),
     verify=_verify_dequantize,
+    evaluate=Elementwise(dequantizing),
 )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
@@ -52,7 +54,8 @@ def _custom_call(op: Operation, settings: Settings) -> Function:
 
     def call(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
         if check is not None and len(operands) == 2:
-            return compared(op, *operands, check)
+            compared(op, *operands, check)
+            return tuple([Value(result.type, np.ones((), np.uint8)) for result in op.results])
         raise Unsupported(
             f"halfulp does not know the function @{_target(op)} that stablehlo.custom_call calls",
             hint="leave the call out, or make its results arguments of the program",

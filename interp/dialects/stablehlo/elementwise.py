@@ -1,6 +1,7 @@
 """The elementwise ops of StableHLO: for each op and class of elements, the kernel that exists.
 
-An op has one row. Its kernels are those of arith, math and complex; `halfulp.semantics.stablehlo` has the others.
+An op has one row. Its kernels are those of arith, math and complex; `halfulp.semantics.stablehlo` has the others. On
+quantised elements an op without a row of its own is the op on floats between two casts.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     accuracy_problem,
 )
 from halfulp.interp.dialects.stablehlo.forms import BINARY, UNARY
+from halfulp.interp.dialects.stablehlo.quantized import any_quantized, of_elements, selecting
 from halfulp.interp.dialects.stablehlo.types import (
     PLAIN_TENSOR,
     Kind,
@@ -52,7 +54,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Constant, Elementwise
+from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues, PerOp
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.semantics import (
@@ -63,6 +65,7 @@ from halfulp.semantics import (
     floats,
     integer,
     integer_functions,
+    quantized,
 )
 from halfulp.semantics import stablehlo as semantics
 from halfulp.semantics.kernel import Kernel
@@ -109,7 +112,7 @@ def evaluated(makes: Makes) -> Elementwise:
         type_ = element_of(op.operands[0])
         return _chosen(op, type_, makes)(Element(type_, settings.profile))
 
-    return Elementwise(build)
+    return Elementwise(build if Kind.QUANTIZED in makes else of_elements(build))
 
 
 # --- makers of kernels ------------------------------------------------------------------------------------------------
@@ -196,7 +199,10 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
         Kind.FLOAT: lambda e: semantics.zero_part(e.format),
         Kind.COMPLEX: lambda e: complex_numbers.part(1, e.format, 0),
     }),
-    "is_finite": ("FQ", "B", {Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format)}),
+    "is_finite": ("FQ", "B", {
+        Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format),
+        Kind.QUANTIZED: lambda e: quantized.always_finite(),
+    }),
     "log": ("FCQ", "FCQ", function_of_one("log")),
     "log_plus_one": ("FCQ", "FCQ", function_of_one("log1p")),
     "logistic": ("FCQ", "FCQ", {
@@ -428,7 +434,7 @@ stablehlo.op(
     ),
     traits=_ELEMENTWISE,
     verify=rules(elementwise_shape, compatible),
-    evaluate=Elementwise(_reduce_precision),
+    evaluate=Elementwise(of_elements(_reduce_precision)),
 )
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -506,7 +512,7 @@ stablehlo.op(
     ),
     traits=_ELEMENTWISE,
     verify=_verify_compare,
-    evaluate=Elementwise(_compare),
+    evaluate=Elementwise(of_elements(_compare)),
 )
 
 # --- choices and constants --------------------------------------------------------------------------------------------
@@ -529,7 +535,7 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     traits=_ELEMENTWISE,
     verify=_verify_select,
-    evaluate=SELECTION,
+    evaluate=PerOp(lambda op: OnValues(selecting, raw=True) if any_quantized(types_of(op)) else SELECTION),
 )
 
 
@@ -561,7 +567,7 @@ stablehlo.op(
     results={"result": tensor_of("FBICQ")},
     traits=_ELEMENTWISE,
     verify=_verify_clamp,
-    evaluate=Elementwise(_clamp, may_be_scalar=frozenset({0, 2})),
+    evaluate=Elementwise(of_elements(_clamp), may_be_scalar=frozenset({0, 2})),
 )
 
 

@@ -20,6 +20,7 @@ from halfulp.interp.dialects.stablehlo.attributes import pairs_of
 from halfulp.interp.dialects.stablehlo.indexing import as_list, elementwise_body, with_shape
 from halfulp.interp.dialects.stablehlo.loops import converted, zeros
 from halfulp.interp.dialects.stablehlo.moving import signed_numbers
+from halfulp.interp.dialects.stablehlo.quantized import quantized_numbers
 from halfulp.interp.dialects.stablehlo.reducing import multiply_and_add
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -28,7 +29,9 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnFrames
 from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift
+from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import Profile
 
 Process = tuple[int, int]
 """The numbers of a process: its replica, its partition."""
@@ -224,6 +227,10 @@ def _stuck(grid: Grid, op: Operation) -> None:
 
 
 def _zeros(value: Value) -> Value:
+    element = ty.element_type(value.type)
+    if isinstance(element, ty.UniformQuantizedType):
+        zeros = np.zeros(value.bits.shape, code_layout(element.expressed)[0])
+        return Value(value.type, quantized_numbers(element, zeros, Profile()))
     return Value(value.type, np.zeros_like(value.bits))
 
 

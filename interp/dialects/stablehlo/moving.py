@@ -26,6 +26,7 @@ from halfulp.interp.dialects.elements import (
 )
 from halfulp.interp.dialects.stablehlo.attributes import COUNT
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, array
+from halfulp.interp.dialects.stablehlo.quantized import quantized_numbers
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
     I32_TENSOR,
@@ -48,7 +49,6 @@ from halfulp.interp.dialects.stablehlo.types import (
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_double
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
@@ -681,8 +681,9 @@ def _counted(op: Operation, count: int, element: ty.Type, settings: Settings) ->
         return complex_numbers.of_parts(real, np.zeros_like(real), element.element.format)
     if isinstance(element, ty.FloatType):
         return casts.from_integer(64, True, element.format, settings.profile).array(numbers).results[0]
-    if not isinstance(element, ty.IntegerType):
-        raise Unsupported(f"halfulp does not evaluate '{op.name}' of elements of type '{element}' yet")
+    if isinstance(element, ty.UniformQuantizedType):
+        return quantized_numbers(element, _counted(op, count, element.expressed, settings), settings.profile)
+    assert isinstance(element, ty.IntegerType)
     return semantics.extend(64, False, element.width).array(numbers).results[0]
 
 

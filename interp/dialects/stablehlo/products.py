@@ -16,6 +16,7 @@ from halfulp.interp.dialects.stablehlo.attributes import PRECISIONS
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE
 from halfulp.interp.dialects.stablehlo.loops import Loops, as_loops, map_of, shape_of_lane, zeros
 from halfulp.interp.dialects.stablehlo.moving import indices, made
+from halfulp.interp.dialects.stablehlo.quantized import between_casts
 from halfulp.interp.dialects.stablehlo.reducing import (
     loops_of_dot,
     multiply_and_add,
@@ -23,6 +24,7 @@ from halfulp.interp.dialects.stablehlo.reducing import (
     sum_of,
     verify_precision,
 )
+from halfulp.interp.dialects.stablehlo.stored import product_of_stored
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
     PLAIN_TENSOR,
@@ -66,7 +68,7 @@ stablehlo.op(
     results={"result": ANY_TENSOR},
     properties=(d.Property("precision_config", PRECISIONS, optional=True),),
     verify=_verify_dot,
-    evaluate=as_loops(_dot),
+    evaluate=between_casts(as_loops(_dot), product_of_stored()),
 )
 
 # --- einsum -----------------------------------------------------------------------------------------------------------

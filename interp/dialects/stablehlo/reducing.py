@@ -47,6 +47,8 @@ from halfulp.interp.dialects.stablehlo.loops import (
     zeros,
 )
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded
+from halfulp.interp.dialects.stablehlo.quantized import any_quantized, between_casts
+from halfulp.interp.dialects.stablehlo.stored import product_of_stored
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
     PLAIN_TENSOR,
@@ -479,11 +481,6 @@ def verify_mixed_quantization(left: ty.Type, right: ty.Type, made: ty.Type) -> U
     return None
 
 
-def any_quantized(types: Sequence[ty.Type]) -> bool:
-    """Tell whether the elements of a tensor among these are quantised."""
-    return any(isinstance(ty.element_type(type_), ty.UniformQuantizedType) for type_ in types)
-
-
 def verify_dimensions_of_dot(
     shapes: Sequence[Sequence[int | None]], batching: Sequence[Sequence[int]], contracting: Sequence[Sequence[int]]
 ) -> Unprefixed | None:
@@ -651,5 +648,5 @@ stablehlo.op(
         d.Property("precision_config", PRECISIONS, optional=True),
     ),
     verify=_verify_dot_general,
-    evaluate=as_loops(lambda op, profile: loops_of_dot(op, _axes(op), profile)),
+    evaluate=between_casts(as_loops(lambda op, profile: loops_of_dot(op, _axes(op), profile)), product_of_stored()),
 )

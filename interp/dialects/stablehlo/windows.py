@@ -45,8 +45,8 @@ from halfulp.interp.dialects.stablehlo.loops import (
     zeros,
 )
 from halfulp.interp.dialects.stablehlo.moving import axis_of, numbers_of, padded, padded_size, signed_numbers
+from halfulp.interp.dialects.stablehlo.quantized import any_quantized, between_casts
 from halfulp.interp.dialects.stablehlo.reducing import (
-    any_quantized,
     halves_of,
     multiply_and_add,
     not_shaped,
@@ -55,6 +55,7 @@ from halfulp.interp.dialects.stablehlo.reducing import (
     verify_mixed_quantization,
     verify_precision,
 )
+from halfulp.interp.dialects.stablehlo.stored import product_of_stored
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
     PLAIN_TENSOR,
@@ -78,6 +79,7 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.quant import Quantization
 
 # --- windows ----------------------------------------------------------------------------------------------------------
 
@@ -643,6 +645,41 @@ def _verify_convolution(op: Operation) -> str | None:
     return not_shaped([sizes[k] for k in sorted(sizes)], op.results[0].type) or _verify_scales(op)
 
 
+def _multiplies_stored(op: Operation, found: Sequence[Quantization]) -> bool:
+    """Tell whether StableHLO's interpreter computes a convolution on stored integers."""
+    _, right, result = found
+    rank = len(ty.shape_of(op.operands[0].type) or ())
+    if any(right.zero_points) or any(number != 1 for number in optional_numbers(op, "lhs_dilation", rank - 2)):
+        return False
+    if right.axis is not None:
+        ratios = [one / other for one, other in zip(result.scales, right.scales, strict=True)]
+        if right.axis != rank - 1 or any(result.zero_points):
+            return False
+        if any(abs((ratio - ratios[0]) / ratios[0]) > _ONE_RATIO for ratio in ratios):
+            return False
+    spatial = tuple(range(rank - 2))
+    last = Layout(0, rank - 1, tuple(k + 1 for k in spatial)), Layout(rank - 2, rank - 1, spatial)
+    first = tuple(k + 2 for k in spatial)
+    return rank in (4, 5) and _layouts(op) in (
+        (last[0], last[1], last[0]), (Layout(0, 1, first), Layout(1, 0, first), Layout(0, 1, first))
+    )  # fmt: skip
+
+
+_ONE_RATIO = 0.001
+"""The relative difference of ratios of scales that the interpreter takes for equal."""
+
+
+def _padding_of_sides(op: Operation) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the padding of a convolution for all dimensions of its left side."""
+    left, _, _ = _layouts(op)
+    rank = len(left.order)
+    found = []
+    for numbers in padding_of(op, rank - 2):
+        along = dict(zip(left.spatial, numbers, strict=True))
+        found.append([along.get(axis, 0) for axis in range(rank)])
+    return found[0], found[1]
+
+
 _COUNTED = (
     d.Property("batch_group_count", POSITIVE),
     d.Property("dimension_numbers", CONVOLUTION),
@@ -662,7 +699,7 @@ stablehlo.op(
     results={"result": ANY_TENSOR},
     properties=(*_COUNTED, d.Property("padding", I64_ELEMENTS, optional=True), *_PRECISE),
     verify=_verify_convolution,
-    evaluate=as_loops(_convolution),
+    evaluate=between_casts(as_loops(_convolution), product_of_stored(_multiplies_stored, _padding_of_sides)),
 )
 
 
@@ -691,5 +728,5 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     properties=(*_COUNTED, *_PRECISE),
     verify=_verify_dynamic_conv,
-    evaluate=as_loops(_convolution),
+    evaluate=between_casts(as_loops(_convolution)),
 )  # fmt: skip

@@ -1,0 +1,222 @@
+"""Ops of StableHLO on quantised elements: each is the op on numbers of the expressed type, between two casts.
+
+The specification says so of every op that computes (``dequantize_op_quantize``); ops that move elements move the stored
+integers. So no op has a second description: the op on numbers is run, by its own evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from halfulp.fp_formats.formats import Codes
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.arith.ops import SELECTION
+from halfulp.interp.dialects.quant.ops import quantization_of
+from halfulp.interp.dialects.stablehlo.types import types_of
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.evaluators import Compiler, OnRawSlots, PerOp
+from halfulp.interp.run.frames import Function, Run, Slots, Step
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics import quantized as semantics
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.profile import Profile
+from halfulp.semantics.quant import Quantization
+
+Build = Callable[[Operation, Settings], Kernel]
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+def is_quantized(type_: ty.Type) -> bool:
+    """Tell whether the elements of a tensor are quantised."""
+    return isinstance(ty.element_type(type_), ty.UniformQuantizedType)
+
+
+def any_quantized(types: Sequence[ty.Type]) -> bool:
+    """Tell whether the elements of a tensor among these are quantised."""
+    return any(map(is_quantized, types))
+
+
+@cache
+def expressed(type_: ty.Type) -> ty.Type:
+    """Return the type of the numbers that a tensor of quantised elements stands for; any other type as it is.
+
+    The same object for the same type: kernels are kept by the identity of types.
+    """
+    element = ty.element_type(type_)
+    return ty.with_element(type_, element.expressed) if isinstance(element, ty.UniformQuantizedType) else type_
+
+
+def quantization(type_: ty.Type) -> Quantization:
+    """Return the quantisation of a tensor of quantised elements."""
+    return quantization_of(ty.element_type(type_))
+
+
+def on_numbers(
+    op: Operation, change: Callable[[ty.Type], ty.Type] = expressed, leaving_out: Sequence[str] = ()
+) -> Operation:
+    """Return the same op on the numbers that its quantised elements stand for. ``change``: gives the new types.
+    ``leaving_out``: names of properties that it does not have.
+    """
+    operands: list[SSAValue] = [SSAValue(change(value.type)) for value in op.operands]
+    properties = {name: value for name, value in op.properties.items() if name not in leaving_out}
+    return _at(op, op.name, operands, [change(result.type) for result in op.results], properties)
+
+
+def _at(
+    place: Operation,
+    name: str,
+    operands: list[SSAValue],
+    types: Sequence[ty.Type],
+    properties: dict[str, Attribute] | None = None,
+) -> Operation:
+    """Return an op at the place of another one."""
+    made = Operation(name, default_registry().find(name), operands, types, properties)
+    made.source, made.token = place.source, place.token
+    return made
+
+
+# --- elementwise ------------------------------------------------------------------------------------------------------
+
+
+def dequantize(type_: ty.Type, profile: Profile) -> Kernel | None:
+    """Return the cast to numbers; None for a type that is not quantised."""
+    return semantics.dequantize(quantization(type_), profile) if is_quantized(type_) else None
+
+
+def quantize(type_: ty.Type, profile: Profile) -> Kernel | None:
+    """Return the cast from numbers; None for a type that is not quantised."""
+    return semantics.quantize(quantization(type_), profile) if is_quantized(type_) else None
+
+
+def of_elements(build: Build) -> Build:
+    """Return the builder of kernels of an op that may have quantised elements, from that of the op on numbers."""
+
+    def build_(op: Operation, settings: Settings) -> Kernel:
+        if not any_quantized(types_of(op)):
+            return build(op, settings)
+        stored = _on_stored(op) if settings.profile.quantized_ops == "stored" else None
+        if stored is not None:
+            return stored
+        before = [dequantize(value.type, settings.profile) for value in op.operands]
+        after = quantize(op.results[0].type, settings.profile)
+        return semantics.through(build(on_numbers(op), settings), before, after)
+
+    return build_
+
+
+def quantizing(op: Operation, settings: Settings) -> Kernel:
+    """Return the kernel of uniform_quantize, from numbers or from other quantised elements."""
+    source, target = op.operands[0].type, op.results[0].type
+    if is_quantized(source) and settings.profile.quantized_ops == "stored":
+        found = _on_stored(op)
+        if found is not None:
+            return found
+    before, after = dequantize(source, settings.profile), quantize(target, settings.profile)
+    assert after is not None
+    return after if before is None else semantics.through(after, [before], None)
+
+
+def dequantizing(op: Operation, settings: Settings) -> Kernel:
+    """Return the kernel of uniform_dequantize."""
+    found = dequantize(op.operands[0].type, settings.profile)
+    assert found is not None
+    return found
+
+
+def _on_stored(op: Operation) -> Kernel | None:
+    """Return the kernel by which StableHLO's interpreter computes an op on stored integers; None if it has none."""
+    types = [ty.element_type(type_) for type_ in types_of(op)]
+    if not all(isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") for each in types):
+        return None
+    found = list(map(quantization_of, types))
+    if op.name == "stablehlo.uniform_quantize":
+        return semantics.stored_requantize(*found)
+    same = len(set(types)) == 1
+    if op.name == "stablehlo.add":
+        whole = all(each.axis is None for each in found)
+        return semantics.stored_add(*found) if whole or (same and found[0].storage_width == 32) else None
+    if op.name in ("stablehlo.maximum", "stablehlo.minimum") and same:
+        return semantics.stored_extremum(found[0], op.name == "stablehlo.maximum")
+    return None
+
+
+def selecting(op: Operation, settings: Settings) -> Function:
+    """Return the function of select. Both arms have one type, so that the result is quantised after the choice."""
+    select: Function = SELECTION.build(op, settings)
+    if settings.profile.quantized_ops == "stored":
+        return select
+    type_ = op.results[0].type
+    before, after = dequantize(op.operands[1].type, settings.profile), quantize(type_, settings.profile)
+    assert after is not None
+    cast = semantics.through(after, [before], None)
+
+    def choose(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        (chosen,) = select(run, operands)
+        return (Value(type_, cast.array(chosen.bits).results[0], chosen.poison, chosen.open, chosen.origins),)
+
+    return choose
+
+
+def quantized_numbers(element: ty.UniformQuantizedType, numbers: Codes, profile: Profile) -> Codes:
+    """Return the codes of numbers of the expressed type, quantised."""
+    return semantics.quantize(quantization_of(element), profile).array(numbers).results[0]
+
+
+# --- other ops --------------------------------------------------------------------------------------------------------
+
+
+def between_casts(evaluator: Any, on_stored: Callable[[Operation, Compiler], Step | None] | None = None) -> PerOp:
+    """Return the evaluator of an op that may have quantised elements, from that of the op on numbers. ``on_stored``:
+    makes the step that computes an op on stored integers as StableHLO's interpreter does; None if it does not.
+    """
+
+    def compile_(op: Operation, compiler: Compiler) -> Step:
+        if on_stored is not None and compiler.settings.profile.quantized_ops == "stored":
+            found = on_stored(op, compiler)
+            if found is not None:
+                return found
+        inner = on_numbers(op)
+        steps: list[Step] = []
+        for number, value in enumerate(op.operands):
+            if is_quantized(value.type):
+                cast = _at(op, "stablehlo.uniform_dequantize", [value], [inner.operands[number].type])
+                inner.operands[number] = cast.results[0]
+                steps.append(compiler.part(cast))
+            else:
+                inner.operands[number] = value
+        steps.append(compiler.part(inner))
+        for made, result in zip(inner.results, op.results, strict=True):
+            source: SSAValue = made
+            if is_quantized(result.type):
+                cast = _at(op, "stablehlo.uniform_quantize", [made], [result.type])
+                steps.append(compiler.part(cast))
+                (source,) = cast.results
+            steps.append(_moved(compiler.slot(source), compiler.slot(result)))
+        return in_turn(steps, compiler.slots([value for value in inner.operands if value not in op.operands]))
+
+    return PerOp(lambda op: OnRawSlots(compile_) if any_quantized(types_of(op)) else evaluator)
+
+
+def in_turn(steps: Sequence[Step], between: Sequence[int] = ()) -> Step:
+    """Return the step that takes several steps. ``between``: the slots of values that nothing reads after it."""
+
+    def step(slots: Slots) -> None:
+        for each in steps:
+            each(slots)
+        for slot in between:
+            slots[slot] = None
+
+    return step
+
+
+def _moved(source: int, target: int) -> Step:
+    def step(slots: Slots) -> None:
+        slots[target], slots[source] = slots[source], None
+
+    return step
