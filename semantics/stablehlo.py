@@ -206,6 +206,8 @@ def convert(source: FloatFormat, target: FloatFormat, profile: Profile) -> Kerne
 @lru_cache(maxsize=64)
 def nonzero_float(fmt: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of a conversion from a float to a truth value: whether it is not 0. A NaN is not 0."""
+    if not fmt.zero:
+        return Kernel(lambda a: 1, lambda a: Outcome((np.ones(a.shape, np.uint8),)))
     compared = floats.compare(_UNEQUAL, fmt, 0, profile)
     zero = scalar.from_integer(fmt, 0).code
 

@@ -18,6 +18,7 @@ from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, signed_integers
 from halfulp.fp_formats.paths import margins
+from halfulp.fp_formats.paths.domains import NATIVE
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import ordinary
 from halfulp.fp_formats.policy import FloatPolicy
@@ -227,6 +228,9 @@ def of_integer(
 
 
 def _numbers(fmt: FloatFormat, codes: Codes) -> margins.Reals:
+    if fmt in NATIVE:
+        with np.errstate(invalid="ignore"):
+            return codes.view(NATIVE[fmt]).astype(np.float64)
     numbers: margins.Reals = conversions.convert(fmt, _F64, codes).codes.view(np.float64)
     return numbers
 
@@ -253,9 +257,10 @@ def _of_pairs(
         y, certain = _settled(row, pair, ordinary, dst)
         rounded = round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
         margins.put(result, start + np.flatnonzero(certain), rounded, slice(None))
-        rest.append(start + np.flatnonzero(~certain))
-        label = np.where(ordinary, np.where(np.isnan(y), _OUTSIDE, _ALONE), _labels(pair, least))
-        labels.append(label[~certain])
+        others = np.flatnonzero(~certain)
+        rest.append(start + others)
+        outside = np.where(np.isnan(y[others]), _OUTSIDE, _ALONE)
+        labels.append(np.where(ordinary[others], outside, _labels(pair[:, others], least)))
     where, label = np.concatenate(rest), np.concatenate(labels)
     first, which = _different(a[where], b[where], label)
     margins.put(result, where, specification(a[where[first]], b[where[first]]), which)

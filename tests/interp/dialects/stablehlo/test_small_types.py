@@ -8,6 +8,8 @@ import math
 import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -34,6 +36,8 @@ ELEMENTWISE = {
     if Trait.ELEMENTWISE in definition.traits
 }
 INTEGERS = tuple(f"{sign}i{width}" for sign in ("", "u") for width in (2, 4, 8, 16, 32, 64))
+IEEE = ("f8E5M2", "f8E4M3", "f8E3M4")
+"""The types of up to 8 bits with infinities and IEEE's NaNs, which reduce_precision needs."""
 MOST_PAIRS = 1 << 16
 
 
@@ -235,20 +239,22 @@ def compared(direction: str, totally: bool) -> Exact:
 
 
 def reduced(exponent: int, mantissa: int) -> Exact:
-    """Return the exact function of reduce_precision: the nearest number with these fields; what is below its normal
-    numbers is a zero, and what is above them an infinity.
+    """Return the exact function of reduce_precision: the nearest number with these fields, of two the one with the even
+    code; what is below its normal numbers is a zero, and what is above them an infinity.
     """
 
     def exact(of: Of, code: int) -> Answer:
         fmt, number = of.fmt, scalar.value(of.fmt, code)
         if number is None or number == 0:
             return code
-        sign_ = code & (fmt.sign_mask or 0)
-        place = math.floor(math.log2(abs(number)))
-        place = max(place, fmt.emin) - min(mantissa, fmt.mantissa_bits)
-        whole = round(abs(number) / scalar.Fraction(2) ** place) * scalar.Fraction(2) ** place
+        sign_, kept = code & (fmt.sign_mask or 0), min(mantissa, fmt.mantissa_bits)
+        step = Fraction(2) ** (max(math.floor(math.log2(abs(number))), fmt.emin) - kept)
+        low = abs(number) // step * step
+        odd = scalar.from_fraction(fmt, low).code >> fmt.mantissa_bits - kept & 1
+        rest = (abs(number) - low) / step
+        whole = low + step if rest > Fraction(1, 2) or (rest == Fraction(1, 2) and odd) else low
         reach = (1 << exponent - 1) - 1
-        if exponent < fmt.exponent_bits and whole < scalar.Fraction(2) ** (1 - reach):
+        if exponent < fmt.exponent_bits and whole < Fraction(2) ** (1 - reach):
             return sign_
         if whole > scalar.value(fmt, fmt.max_code) or (exponent < fmt.exponent_bits and whole >= 2 ** (reach + 1)):
             return sign_ | (fmt.infinity_code or 0)
@@ -298,17 +304,22 @@ def rows_of(operands: Sequence[str]) -> Iterator[tuple[int, ...]]:
         yield from (tuple(dice.randrange(1 << width) for width in widths) for _ in range(MOST_PAIRS))
 
 
-def checked(name: str, of: Of) -> tuple[int, list[str]]:
-    """Run an op in all its forms on a type. Return the count of results, and those that are wrong."""
+def checked(name: str, of: Of, rows: Sequence[tuple[int, ...]] = ()) -> tuple[int, list[str]]:
+    """Run an op in all its forms on a type. Return the count of results, and those that are wrong. ``rows``: codes of
+    the operands other than `rows_of`.
+    """
     found = types_of(name, of)
-    if found is None or (name == "reduce_precision" and of.type not in ("f8E5M2", "f8E4M3", "f8E3M4")):
-        return 0, []  # reduce_precision needs infinities and IEEE's NaNs
+    if found is None or (name == "reduce_precision" and of.type in SMALL and of.type not in IEEE):
+        return 0, []
     operands, made = found
     divides = name in ("divide", "remainder") and of.type not in FORMATS
-    rows = [row for row in rows_of(operands) if row[-1] or not divides]
-    columns = np.array(rows, np.uint8).T if max(map(width_of, operands)) <= 8 else np.array(rows).T
+    rows = [row for row in rows or rows_of(operands) if row[-1] or not divides]
+    columns = [
+        np.array(column, storage_dtype(width_of(each)))
+        for column, each in zip(zip(*rows, strict=True), operands, strict=True)
+    ]
     values = [
-        hu.Value.from_bits(column.astype(storage_dtype(width_of(each))), f"tensor<{len(rows)}x{each}>")
+        hu.Value.from_bits(column, f"tensor<{len(rows)}x{each}>")
         for column, each in zip(columns, operands, strict=True)
     ]
     types = [f"tensor<{len(rows)}x{each}>" for each in operands]
@@ -321,8 +332,8 @@ def checked(name: str, of: Of) -> tuple[int, list[str]]:
   return %r : {result}
 }}"""
         (value,) = hu.run(text, *values)
-        poison = value.poison is not None and value.poison != 0
-        got = np.where(poison, -1, value.bits.astype(np.int64)).tolist()
+        ids = [0] * len(rows) if value.poison is None else value.poison.tolist()
+        got = [-1 if id_ else code for id_, code in zip(ids, value.bits.tolist(), strict=True)]
         expected = [exact(of, *row) for row in rows]
         count += len(rows)
         wrong += [
@@ -352,12 +363,12 @@ def test_reduce_precision_needs_infinities() -> None:
 
 @each_row(*ELEMENTWISE)
 def test_types_of_up_to_four_bits(name: str) -> None:
-    targets = [each for each in SMALL if width_of(each) <= 4]
+    """Ops of one operand also on three types of 8 bits, of which one has no zero."""
+    few = [each for each in SMALL if width_of(each) <= 4]
+    if len(ELEMENTWISE[name].operands) == 1:
+        few += ["i8", "f8E5M2", "f8E8M0FNU"]
     wrong = [
-        line
-        for type_ in targets
-        for made in made_from(name, type_, targets)
-        for line in checked(name, Of(type_, made))[1]
+        line for type_ in few for made in made_from(name, type_, few) for line in checked(name, Of(type_, made))[1]
     ]
     assert not wrong, "\n".join(wrong[:10])
 
@@ -368,4 +379,32 @@ def test_types_of_up_to_eight_bits(name: str) -> None:
     wrong = [
         line for type_ in SMALL for made in made_from(name, type_, SMALL) for line in checked(name, Of(type_, made))[1]
     ]
+    assert not wrong, f"{len(wrong)} are wrong:\n" + "\n".join(wrong[:10])
+
+
+@cache
+def near_ties(source: str) -> list[tuple[int, ...]]:
+    """Return codes of a type near numbers of smaller types and near the middle between two of them, and random ones."""
+    fmt, dice = FORMATS[source], random.Random(source)
+    narrow = [FORMATS[name] for name in FLOATS if width_of(name) <= 16]
+    numbers = set[Fraction]()
+    for each in narrow:
+        codes = [dice.randrange(1 << each.bits) for _ in range(1000)] if each.bits > 8 else range(1 << each.bits)
+        for code in codes:
+            pair = [scalar.value(each, k & each.code_mask) for k in (code, code + 1)]
+            known = [number for number in pair if number is not None]
+            numbers.update((*known, sum(known, Fraction(0)) / 2))
+    codes_ = {
+        scalar.from_fraction(fmt, number).code + step & fmt.code_mask for number in numbers for step in (-1, 0, 1)
+    }
+    codes_.update(dice.randrange(1 << fmt.bits) for _ in range(10_000))
+    return [(code,) for code in sorted(codes_)]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("source", FLOATS)
+def test_conversions_between_all_floats(source: str) -> None:
+    """All codes of types of up to 16 bits; of others those near ties, and random ones."""
+    rows = near_ties(source) if width_of(source) > 16 else ()
+    wrong = [line for made in FLOATS for line in checked("convert", Of(source, made), rows)[1]]
     assert not wrong, f"{len(wrong)} are wrong:\n" + "\n".join(wrong[:10])
