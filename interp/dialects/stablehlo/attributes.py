@@ -430,8 +430,10 @@ _ZERO = at.FloatAttr(0, ty.F("f64"))
 def _read_double(p: Any) -> at.FloatAttr:
     at_, negative = p.pos, p.take("-")
     token = p.tokens[p.pos]
-    if not token[:1].isdigit() or "." not in token:
+    if not token[:1].isdigit():
         p.error("expected floating point literal", at_)
+    if "." not in token and not token.startswith("0x"):
+        p.error("unexpected decimal integer literal for a floating point value", at_)
     p.pos += 1
     return at.FloatAttr(p.float_code(token, p.pos - 1, negative, ty.F("f64")), ty.F("f64"))
 
@@ -456,7 +458,9 @@ def _read_accuracy(p: Any) -> tuple[Any, ...]:
 
 def _spell_accuracy(value: DialectAttr, names: Mapping[object, str]) -> str:
     atol, rtol, ulps, mode = value.values
-    parts = [f"{name} = {number.spell_untyped()}" for name, number in (("atol", atol), ("rtol", rtol)) if number.code]
+    numbers = [(name, number) for name, number in (("atol", atol), ("rtol", rtol)) if number.code]
+    # A number in hexadecimal digits has no type here.
+    parts = [f"{name} = {number.spell_untyped().removesuffix(' : f64')}" for name, number in numbers]
     parts += [f"ulps = {ulps}"] if ulps else []
     return f"<{', '.join([*parts, f'mode = {mode.spell(names)}'])}>"
 

@@ -42,6 +42,8 @@ FORMS = (
     "stablehlo.clamp %a, %a, %a : tensor<2x3xf32>",
     "stablehlo.add %a, %a : tensor<2x3xf32>",
     "stablehlo.cosine %a : tensor<2x3xf32>",
+    "stablehlo.sqrt %a {result_accuracy = #stablehlo.result_accuracy<atol = 0x41E0000000000000, rtol = 1.500000e+00, "
+    "mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<2x3xf32>",
     "stablehlo.is_finite %a : (tensor<2x3xf32>) -> tensor<2x3xi1>",
     "stablehlo.abs %c : (tensor<2xcomplex<f32>>) -> tensor<2xf32>",
     "stablehlo.convert %u : (tensor<3xui8>) -> tensor<3xf64>",
