@@ -38,7 +38,7 @@ class Target:
 
     def spell(self, unit: str) -> str:
         bounds = (
-            (self.speed, "≥ {:.2g}× peer"),
+            (self.speed, "≥ {:.0f}× peer" if self.speed is not None and self.speed >= 100 else "≥ {:.2g}× peer"),
             (self.copies, "≤ {:.2g} copies"),
             (self.most, "≤ {:,.6g} " + unit),
         )

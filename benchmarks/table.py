@@ -25,6 +25,7 @@ from benchmarks import (
     scoreboards,
     several_cores,
     shadows,
+    stablehlo,
     starting,
     structured,
     sums,
@@ -53,6 +54,7 @@ MODULES = (
     structured,
     requantizing,
     models,
+    stablehlo,
     shadows,
     values,
     texts,
@@ -63,11 +65,12 @@ MODULES = (
 )
 HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "peer's", "× peer", "copies")
-PEERS = ("numpy", "ml_dtypes", "llvmlite", "gfloat", "xdsl", "gmpy2")
+PEERS = ("numpy", "ml_dtypes", "llvmlite", "gfloat", "xdsl", "gmpy2", "jaxlib")
 EXPLANATION = """\
 Each row compares halfulp with a peer: another implementation. Both run in one process and take turns, and the figure is
 the best of several runs. mlir-opt and mlir-runner have processes of their own. The times of mlir-runner are measured
-inside the program, without its start and compilation.
+inside the program, without its start and compilation. The rows of StableHLO give CPU times: the peers have processes of
+their own, and XLA uses several threads.
 
 Before the times are measured, the results are compared bit by bit. There are three exceptions: of mlir-runner's
 results only a sum is compared; the rows on texts and on starting have no results; and some remarks say that results

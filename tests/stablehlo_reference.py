@@ -56,15 +56,28 @@ class Reference:
 
     def compiled(self, text: str, arguments: Sequence[npt.NDArray[Any]]) -> list[npt.NDArray[Any]] | None:
         """Return the results of @main as XLA on a CPU computes them; None if it cannot run it."""
-        given = [(each.dtype.name, each.shape, each.tobytes().hex()) for each in arguments]
-        found = self._ask("compile", json.dumps([text, given])).get("arrays")
+        found = self._ask("compile", json.dumps([text, _spelled(arguments)])).get("arrays")
         return None if found is None else [array_of(*each) for each in found]
+
+    def timed(
+        self, text: str, arguments: Sequence[npt.NDArray[Any]], rounds: int
+    ) -> tuple[float, list[npt.NDArray[Any]]] | None:
+        """Return the least CPU time in seconds that the interpreter takes for @main in several rounds, and the results;
+        None if it cannot run it. Arguments and results have the dtypes of NumPy.
+        """
+        found = self._ask("time", json.dumps([text, _spelled(arguments), rounds]))
+        return (found["seconds"], [array_of(*each) for each in found["arrays"]]) if "arrays" in found else None
 
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
+
+
+def _spelled(arrays: Sequence[npt.NDArray[Any]]) -> list[Any]:
+    """Return arrays as `array_of` takes them."""
+    return [(each.dtype.name, each.shape, each.tobytes().hex()) for each in arrays]
 
 
 def array_of(dtype: str, shape: Sequence[int], data: str) -> npt.NDArray[Any]:
@@ -90,8 +103,28 @@ def _compiled(text: str, given: Sequence[Any]) -> list[Any]:
     executable = backend.compile_and_load(text, devices, xla_client.CompileOptions())
     arrays = [jax.device_put(array_of(*each)) for each in given]
     found = executable.execute_sharded(arrays).disassemble_into_single_device_arrays()
-    results = [np.asarray(each[0]) for each in found]
-    return [(each.dtype.name, each.shape, each.tobytes().hex()) for each in results]
+    return _spelled([np.asarray(each[0]) for each in found])
+
+
+def _timed(text: str, given: Sequence[Any], rounds: int) -> tuple[float, list[Any]]:
+    """Run a module several times by the interpreter."""
+    import time
+
+    import numpy as np
+    from jaxlib.mlir import ir, passmanager
+    from jaxlib.mlir.dialects import stablehlo
+
+    module = ir.Module.parse(text)
+    lowering = "builtin.module(func.func(chlo-legalize-to-stablehlo))"  # the interpreter has no chlo
+    passmanager.PassManager.parse(lowering).run(module.operation)
+    arrays = [array_of(*each) for each in given]
+    arguments = [ir.DenseElementsAttr.get(each) for each in arrays]
+    seconds = []
+    for _ in range(rounds):
+        start = time.process_time()
+        results = stablehlo.eval_module(module, arguments)
+        seconds.append(time.process_time() - start)
+    return min(seconds), _spelled([np.array(each) for each in results])
 
 
 def _serve() -> None:
@@ -127,6 +160,10 @@ def _serve() -> None:
                 print(json.dumps(answer), flush=True)
                 continue
             try:
+                if what == "time":
+                    seconds, found = _timed(*json.loads(text))
+                    print(json.dumps({"seconds": seconds, "arrays": found}), flush=True)
+                    continue
                 module = ir.Module.parse(text)
                 if what == "print":
                     answer = {"printed": str(module)}

@@ -77,7 +77,7 @@ def test_results_hold_every_row(table: ModuleType) -> None:
             group = line[3:].lower()
         elif group and len(cells) == len(table.HEAD) and cells[0] != table.HEAD[0] and not cells[0].startswith("---"):
             found.add((group, cells[0], cells[2], cells[6]))
-    rows = {(row.group, row.name, row.peer, row.target.spell(row.unit)) for row in table.all_rows()}
+    rows = {(row.group.lower(), row.name, row.peer, row.target.spell(row.unit)) for row in table.all_rows()}
     assert found == rows
 
 

@@ -168,8 +168,8 @@ MAXIMUM, MINIMUM = larger_and_smaller(True), larger_and_smaller(False)
 
 
 def clamped(of: Of, low: int, code: int, high: int) -> Answer:
-    """Return the smaller one of the upper bound and of the larger one of the lower bound and the number."""
-    raised = MAXIMUM(of, low, code)
+    """Return minimum(maximum(number, lower bound), upper bound): of several NaNs, the first one counts."""
+    raised = MAXIMUM(of, code, low)
     return None if raised is None else MINIMUM(of, raised, high)
 
 
