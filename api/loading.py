@@ -14,7 +14,7 @@ from halfulp.inputs import read_file
 from halfulp.interp import loading
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.blobs import MAGIC
-from halfulp.interp.ir.errors import TypeMismatch, UnknownOp
+from halfulp.interp.ir.errors import InputError, TypeMismatch, UnknownOp
 from halfulp.interp.ir.operations import Module
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
@@ -45,6 +45,8 @@ def load_named(source: Source, name: str | None) -> Module:
     if is_text(source):
         return _from_text(source, name or "<string>")
     data, path = opened(source)
+    if not data:
+        raise InputError(f"{name or path} is empty: there is no program in it")
     if is_bytecode(data):
         return loading.read_bytecode(data, name or path, skip_unknown=True)
     return _from_text(decode_text(data), name or path)

@@ -136,13 +136,13 @@ def _serve() -> None:
     import numpy as np
     from jaxlib.mlir import ir, passmanager
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-    from jaxlib.mlir.dialects import chlo, mhlo, stablehlo
+    from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
 
     context, registry = ir.Context(), ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
     context.append_dialect_registry(registry)
     context.load_all_available_dialects()
-    for dialect in (stablehlo, chlo):
+    for dialect in (stablehlo, chlo, sdy):
         dialect.register_dialect(context)
     mhlo.register_mhlo_dialect(context)
     stablehlo.register_stablehlo_passes()

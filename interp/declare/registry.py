@@ -126,7 +126,7 @@ _ROOT = "halfulp.interp.dialects"
 _NAMES = (
     "builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector", "affine", "gpu", "halfulp", "check",
     "flow", "util", "iree_codegen", "iree_cpu", "iree_gpu", "bufferization", "complex", "index", "linalg", "math",
-    "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter",
+    "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter", "sdy",
 )
 # fmt: on
 # The modules of those that are not in the file ops.py of their own folder.
@@ -140,6 +140,7 @@ _FILES = {
     "iree_gpu": "iree_gpu",
     "chlo": "stablehlo.chlo_ops",
     "interpreter": "stablehlo.interpreter",
+    "sdy": "sdy",
 }
 
 # The module of each dialect: it defines a variable of the dialect's name.

@@ -11,7 +11,7 @@ from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, DictionaryAttr, Names
 from halfulp.interp.ir.base import Location, escaped, is_bare_identifier, quoted
 from halfulp.interp.ir.dialect_attributes import parts
-from halfulp.interp.ir.errors import LimitExceeded, Unsupported
+from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Region, Resource, SSAValue
 from halfulp.interp.ir.types import AnyQuantizedType, FunctionType, QuantileType, Type, UniformQuantizedType
 from halfulp.interp.text.assembly import compile_printer
@@ -405,8 +405,14 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     syntax of MLIR 22.
 
     The text ends with the resources that attributes of the module name. Raises Unsupported for an op, a property or a
-    type that the version does not have, and LimitExceeded for attributes or types that are nested too deep.
+    type that the version does not have, LimitExceeded for attributes or types that are nested too deep, and
+    TypeMismatch for an argument that is not a module.
     """
+    if not isinstance(module, Module):
+        raise TypeMismatch(
+            f"print_module takes a module, not a {type(module).__name__}",
+            hint="give the result of load, parse or read_bytecode, such as hu.print_module(hu.load(source))",
+        )
     try:
         with PausedCollector():
             return _text_of(module, generic, debug_info, schema)

@@ -26,15 +26,15 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, read_rest, wrong
 from halfulp.interp.dialects.stablehlo.lapack import function_of
 from halfulp.interp.dialects.stablehlo.types import CALLED, VALUE_OR_TUPLE, shapes_fit, stablehlo
+from halfulp.interp.dialects.stablehlo.windows import dynamic_reduce_window
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_symbol
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.errors import Unsupported, VerifyError
+from halfulp.interp.ir.errors import AssertionFailed, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Function, Run
-from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
@@ -46,13 +46,17 @@ def _target(op: Operation) -> str:
     return op.prop("call_target_name", at.StringAttr).value
 
 
-def _custom_call(op: Operation, settings: Settings) -> Function:
+def _custom_call(op: Operation, compiler: Compiler) -> Function:
     check = CHECKS.get(_target(op))
-    known = function_of(op, _target(op), settings)
+    if _target(op) == "stablehlo.dynamic_reduce_window":
+        return dynamic_reduce_window(op, compiler)
+    known = function_of(op, _target(op), compiler.settings)
     if known is not None:
         return known
 
     def call(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+        if _target(op) == "shape_assertion" and operands and not op.results:
+            return _asserted(op, operands)
         if check is not None and len(operands) == 2:
             compared(op, *operands, check)
             return tuple([Value(result.type, np.ones((), np.uint8)) for result in op.results])
@@ -62,6 +66,19 @@ def _custom_call(op: Operation, settings: Settings) -> Function:
         )
 
     return call
+
+
+def _asserted(op: Operation, operands: tuple[Value, ...]) -> tuple[()]:
+    """Check the first operand, a truth value. The others are the numbers {0}, {1}, … of the message. JAX asserts with
+    this function that the sizes of arguments fit the symbolic shapes of an exported program.
+    """
+    if all(value.poison is None for value in operands) and not operands[0].bits.all():
+        message = op.attributes.get("error_message")
+        text = message.value if isinstance(message, at.StringAttr) else "an assertion about shapes does not hold"
+        for place, value in enumerate(operands[1:]):
+            text = text.replace(f"{{{place}}}", str(value.tolist()))
+        raise AssertionFailed(text, location=op.location, op=op.name)
+    return ()
 
 
 _EMPTY = at.ArrayAttr(())
@@ -243,7 +260,7 @@ stablehlo.op(
         d.Property("result_tilings", TILINGS, optional=True),
     ),
     verify=_verify_custom_call,
-    evaluate=OnValues(_custom_call),
+    evaluate=OnValues(_custom_call, of_module=True),
 )
 
 # --- composite --------------------------------------------------------------------------------------------------------

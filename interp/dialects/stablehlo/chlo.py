@@ -289,7 +289,7 @@ def _broadcasting(name: str) -> OnValues:
         rank, dims = len(_shape(op.results[0].type)), op.properties.get("broadcast_dimensions")
         types = [ty.TensorType((None,) * rank, ty.element_type(type_)) for type_ in operand_types(op)]
         properties = {
-            prop: like.attribute(enum_of(op, prop))
+            prop: like.attribute(enum_of(op, prop) or 0)
             for prop, like in (("comparison_direction", DIRECTION), ("compare_type", COMPARISON_TYPE))
             if prop in op.properties
         }

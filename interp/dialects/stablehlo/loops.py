@@ -206,6 +206,17 @@ def neutral(op: Operation, block: Block, initial: Value) -> Value:
     return Value(initial.type, np.full_like(initial.bits, code))
 
 
+def body_of_function(function: Operation, compiler: Compiler) -> Block:
+    """Return a body with the ops of a function, which may call others."""
+    (block,) = function.regions[0].blocks
+    made = Block()
+    known: dict[SSAValue, SSAValue] = {argument: made.add_argument(argument.type) for argument in block.arguments}
+    append_copies(made, block.operations[:-1], known, compiler, [0])
+    returned = [known.get(value, value) for value in block.operations[-1].operands]
+    made.append(Operation("stablehlo.return", default_registry().find("stablehlo.return"), returned))
+    return made
+
+
 def where_marked(block: Block, compiler: Compiler) -> Block:
     """Return a body with one more argument, a truth value, behind the others: where it is false, the body gives the
     first arguments, which it combines with others elsewhere.

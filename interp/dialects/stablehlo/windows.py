@@ -10,6 +10,7 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import rearranged
 from halfulp.interp.dialects.regions import parenthesised
 from halfulp.interp.dialects.stablehlo.attributes import (
@@ -33,6 +34,7 @@ from halfulp.interp.dialects.stablehlo.loops import (
     CompiledLoops,
     Loops,
     as_loops,
+    body_of_function,
     converted,
     has_neutral,
     map_of,
@@ -72,9 +74,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, Region, SSAValue, undefined
 from halfulp.interp.run.evaluators import Compiler
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
@@ -313,6 +315,46 @@ stablehlo.op(
     evaluate=with_body(_reduce_window),
 )
 
+
+def dynamic_reduce_window(op: Operation, compiler: Compiler) -> Function:
+    """Return the function of the custom_call by which JAX writes reduce_window with sizes that are known at run time.
+
+    Behind the inputs and the initial values, its operands are the five lists of a window; its body is a function.
+    """
+    count = (len(op.operands) - len(_LISTS)) // 2
+    called = op.properties.get("called_computations")
+    symbols = called.elements if isinstance(called, at.ArrayAttr) else ()
+    symbol = symbols[0] if len(symbols) == 1 else None
+    function = compiler.module.lookup(symbol, op) if isinstance(symbol, at.SymbolRefAttr) else None
+    if function is None or count < 1 or len(op.operands) != 2 * count + len(_LISTS):
+        raise Unsupported(f"'{op.name}' of a window needs inputs, initial values, five lists, and one function as body")
+    block = body_of_function(function, compiler)
+
+    def reduce(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+        values, lists = operands[: 2 * count], operands[2 * count :]
+        properties: dict[str, at.Attribute] = {}
+        for name, value in zip(_LISTS, lists, strict=True):
+            numbers = signed_numbers(op, value, "a number of a window")
+            codes = numbers.astype(np.int64).view(np.uint64)
+            properties[name] = (
+                at.DenseElementsAttr(ty.TensorType(codes.shape, ty.I64), codes)
+                if name == "padding"
+                else i64_array(numbers.tolist())
+            )
+        definition = default_registry().find("stablehlo.reduce_window")
+        given, made = ([SSAValue(each.type) for each in several] for several in (op.operands[: 2 * count], op.results))
+        results = [each.type for each in made]
+        window = Operation("stablehlo.reduce_window", definition, given, results, properties, {}, [Region([block])])
+        window.source, window.token = op.source, op.token
+        problem = _verify_reduce_window(window)
+        if problem is not None:
+            raise undefined(op, problem)
+        return tuple(_reduce_window(window, compiler).run(run, values, ()))
+
+    return reduce
+
+
+_LISTS = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
 
 # --- convolution ------------------------------------------------------------------------------------------------------
 
