@@ -531,6 +531,7 @@ _TOGETHER: tuple[tuple[tuple[str, ...], ...], ...] = (
     (
         ("cut", "cut_sums", "rounding"), ("partial", "rounding", "cut"), ("bits", "rounding"), ("bits", "cut"),
         ("bits", "guard"), ("rounding", "overflow", "zero"), ("product_overflow", "overflow", "nan"),
+        ("products", "product_overflow", "partial"),
     ),
     (
         ("shifter", "bits"), ("c_shifter", "bits"), ("shifter", "c_shifter"), ("shifter", "cut", "cut_sums"),
