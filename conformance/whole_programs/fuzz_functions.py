@@ -8,6 +8,7 @@ result with a tool that runs functions whole.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -170,7 +171,8 @@ def fuzz_pass(
         report, pipeline, kind, emit, known, most_failures, fp_contract
     )
     programs = kind.functions(seed, count, first)
-    search(programs, judge, reduce, seconds=seconds, progress=lambda done: progress(done, count))
+    with warnings.catch_warnings(action="ignore"):  # about the values of random programs
+        search(programs, judge, reduce, seconds=seconds, progress=lambda done: progress(done, count))
     return report
 
 

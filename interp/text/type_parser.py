@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from halfulp.fp_formats.formats import BUILTIN_FORMATS
+from halfulp.fp_formats.formats import BUILTIN_FORMATS, OTHER_FORMATS
 from halfulp.interp.declare.registry import Registry, is_upstream
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import (
@@ -124,6 +124,8 @@ class TypeParser(TokenParser):
         parse = _KEYWORDS.get(token)
         if parse is None:
             hint = self.similar(token, (*SCALARS, *_KEYWORDS)) if token[:1].isalpha() else None
+            if token in OTHER_FORMATS:
+                hint = f'MLIR has no type {token}; write !halfulp.float<"{token}">'
             named = _NAME.fullmatch(token) is not None
             self.wrong_token(f"unknown type '{token}'" if named else "expected non-function type", hint)
         self.enter()

@@ -167,7 +167,7 @@ def main(arguments: Sequence[str]) -> int:
     _write(found)
     print(f"{FILE.stat().st_size} bytes")
     recorded.cache_clear()
-    pin("sampled", {name: replay(name).known for name in recorded()})
+    pin("sampled", {name: replay(name).known for name in names or recorded()})
     return 0
 
 
