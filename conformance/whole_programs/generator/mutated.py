@@ -37,7 +37,7 @@ from halfulp.conformance.whole_programs.generator.grower import (
     integer_code,
     random_properties,
 )
-from halfulp.conformance.whole_programs.op_search import run_here, verified, without_unneeded_functions
+from halfulp.conformance.whole_programs.op_search import run_here, verified
 from halfulp.conformance.whole_programs.printed import is_uninterpreted
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.fp_formats import scalar
@@ -92,7 +92,10 @@ def _functions_of(module: Module) -> Iterator[Module]:
     for op in module.body:
         if op.name != "func.func" or op.symbol_name is None or not op.regions[0].blocks:
             continue
-        made = without_unneeded_functions(rewrite.module_with(module.body, module), op.symbol_name)
+        needed = {op, *rewrite.callees(module, op)}
+        if any(captured(each) for each in needed):  # by an op that no dialect has
+            continue
+        made = rewrite.module_with([each for each in module.body if each in needed], module)
         if (main := made.lookup(op.symbol_name)) is None or (main.symbol_name != NAME and made.lookup(NAME)):
             continue
         main.properties["sym_name"] = at.StringAttr(NAME)
