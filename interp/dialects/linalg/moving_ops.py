@@ -452,6 +452,8 @@ def _verify_broadcast(op: Operation) -> str | None:
     for number, axis in enumerate(added):
         if not 0 <= axis < len(two):
             return f"dimension {number} is out of range. expected range: [0, {len(two) - 1}], got: {axis}"
+        if axis in added[:number]:  # MLIR 22 crashes
+            return f"dimension {number} is {axis}, as an earlier one is: each axis can be added once"
     kept = [axis for axis in range(len(two)) if axis not in added]
     for axis, target in enumerate(kept):
         if one[axis] != two[target]:

@@ -223,6 +223,16 @@ def test_softmax_of_integers() -> None:
         hu.run(text, random(2, 4, 3, type_="i4"))
 
 
+def test_an_axis_is_broadcast_along_once() -> None:
+    """mlir-opt 22 crashes on this op."""
+    text = """func.func @f(%x: memref<f64>, %out: memref<3x2xf64>) {
+      linalg.broadcast ins(%x : memref<f64>) outs(%out : memref<3x2xf64>) dimensions = [0, 0]
+      return
+    }"""
+    with pytest.raises(hu.VerifyError, match="dimension 1 is 0, as an earlier one is"):
+        hu.load(text)
+
+
 # --- all of them, beside MLIR -----------------------------------------------------------------------------------------
 
 
