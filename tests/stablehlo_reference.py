@@ -117,7 +117,7 @@ def _timed(text: str, given: Sequence[Any], rounds: int) -> tuple[float, list[An
     module = ir.Module.parse(text)
     lowering = "builtin.module(func.func(chlo-legalize-to-stablehlo))"  # the interpreter has no chlo
     passmanager.PassManager.parse(lowering).run(module.operation)
-    arrays = [array_of(*each) for each in given]
+    arrays: list[Any] = [array_of(*each) for each in given]
     arguments = [ir.DenseElementsAttr.get(each) for each in arrays]
     seconds = []
     for _ in range(rounds):
@@ -171,8 +171,8 @@ def _serve() -> None:
                     arrays = [np.array(each) for each in stablehlo.eval_module(module, [])]
                     answer = {"results": [each.view(f"u{each.itemsize}").reshape(-1).tolist() for each in arrays]}
             except Exception as error:
-                found = re.search(r'"-":\d+:\d+: (.*)', str(error))
-                answer = {"error": found[1] if found else str(error)}
+                placed = re.search(r'"-":\d+:\d+: (.*)', str(error))
+                answer = {"error": placed[1] if placed else str(error)}
             print(json.dumps(answer), flush=True)
 
 

@@ -198,7 +198,7 @@ def test_ops_with_rules_of_their_own() -> None:
       %5 = stablehlo.uniform_quantize %b : ({q}) -> {r}
       return %0, %1, %2, %3, %4, %5 : {r}, {bits}, {bits}, {q}, {tensor((4,), I8.text)}, {r} }}"""
     a, b = [-1, 7, 12], [3, -50, 120]
-    found = run(text, np.array([True, False, True]), np.int8(a), np.int8(b))
+    found = run(text, np.array([True, False, True]), np.array(a, np.int8), np.array(b, np.int8))
     requantized = [OTHER.stored(I8.number(each)) for each in (-1, -50, 12)]
     assert found == [
         requantized, [True, False, True], [True] * 3, a, [5, 15, 25, 35],
@@ -222,7 +222,7 @@ def test_scales_of_channels() -> None:
       %1 = stablehlo.uniform_quantize %a : (tensor<4x3x{by_axis(CHANNELS, 1)}>) -> tensor<4x3x{I8.text}>
       %2 = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x3x{by_axis(CHANNELS, 1)}>) -> tensor<3x4x{by_axis(CHANNELS, 0)}>
       return %0, %1, %2 : tensor<4x3x{by_axis(CHANNELS, 1)}>, tensor<4x3x{I8.text}>, tensor<3x4x{by_axis(CHANNELS, 0)}> }}"""
-    total, one, moved = run(text, np.int8(a), np.int8(b))
+    total, one, moved = run(text, np.array(a, np.int8), np.array(b, np.int8))
     assert total == [
         [q.stored(q.near(q.number(x) + I8.number(y))) for q, x, y in zip(CHANNELS, *rows, strict=True)]
         for rows in zip(a, b, strict=True)
@@ -282,7 +282,7 @@ def test_products_of_matrices() -> None:
     expected = [
         [q.stored(each) for q, each in zip(SUMS, sums([I8.number(n) for n in row], columns), strict=True)] for row in a
     ]
-    whole, hybrid, convolved = run(text, np.int8(a), np.int8(b), np.array(x, np.float32))
+    whole, hybrid, convolved = run(text, np.array(a, np.int8), np.array(b, np.int8), np.array(x, np.float32))
     assert whole == expected
     assert [[Fraction(each) for each in row] for row in hybrid] == [sums(row, columns) for row in x]
     assert convolved[0] == [[row] for row in expected]
@@ -298,7 +298,7 @@ def test_a_body_combines_quantised_elements() -> None:
     expected = 25
     for each in numbers:
         expected = I8.stored(I8.near(I8.number(expected) * I8.number(each)))
-    assert run(text, np.int8(numbers), np.int8(25)) == [expected]
+    assert run(text, np.array(numbers, np.int8), np.int8(25)) == [expected]
 
 
 # --- StableHLO's interpreter ------------------------------------------------------------------------------------------

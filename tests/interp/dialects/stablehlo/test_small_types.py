@@ -84,7 +84,7 @@ def arithmetic(name: str) -> Exact:
 
 
 def function_of_reals(name: str, count: int = 1) -> Exact:
-    function = (elementary.unary, elementary.binary)[count - 1]
+    function: Callable[..., scalar.Result] = (elementary.unary, elementary.binary)[count - 1]
     return lambda of, *codes: answer(function(name, of.fmt, *codes, policy=ARITHMETIC))
 
 
@@ -256,7 +256,9 @@ def reduced(exponent: int, mantissa: int) -> Exact:
         reach = (1 << exponent - 1) - 1
         if exponent < fmt.exponent_bits and whole < Fraction(2) ** (1 - reach):
             return sign_
-        if whole > scalar.value(fmt, fmt.max_code) or (exponent < fmt.exponent_bits and whole >= 2 ** (reach + 1)):
+        if whole > (scalar.value(fmt, fmt.max_code) or 0) or (
+            exponent < fmt.exponent_bits and whole >= 2 ** (reach + 1)
+        ):
             return sign_ | (fmt.infinity_code or 0)
         return sign_ | scalar.from_fraction(fmt, whole).code
 

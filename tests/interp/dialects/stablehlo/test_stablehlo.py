@@ -584,11 +584,11 @@ def test_a_sort_by_one_function_of_the_elements(comparator: str) -> None:
       }}) : (tensor<61xf32>, tensor<61xi32>) -> (tensor<61xf32>, tensor<61xi32>)
       return %s#0, %s#1 : tensor<61xf32>, tensor<61xi32> }}"""
     numbers = [dice.choice((0.0, -0.0, 1.5, -2.0, 1e-40, -1e-45, math.inf, -math.inf)) for _ in range(60)]
-    _, places = hu.run(text, np.float32([*numbers, 3]), np.arange(61, dtype=np.int32))
+    _, places = hu.run(text, np.array([*numbers, 3], np.float32), np.arange(61, dtype=np.int32))
     key: Any = COMPARATORS[comparator]
     assert places.numpy().tolist() == sorted(range(61), key=lambda k: key([*numbers, 3.0][k]))
     if comparator == SORTED_AS_JAX_DOES:
-        _, places = hu.run(text, np.float32([math.nan, *numbers]), np.arange(61, dtype=np.int32))
+        _, places = hu.run(text, np.array([math.nan, *numbers], np.float32), np.arange(61, dtype=np.int32))
         assert places.numpy().tolist() == [*(k + 1 for k in sorted(range(60), key=numbers.__getitem__)), 0]
 
 
@@ -601,9 +601,11 @@ def test_a_sort_with_numbers_that_are_not_ordered() -> None:
         stablehlo.return %z : tensor<i1>
       }) : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
       return %s#0, %s#1 : tensor<2xf32>, tensor<2xf32> }"""
-    found, _ = hu.run(text, np.float32([1, 5]), np.float32([4, 0]))
+    found, _ = hu.run(text, np.array([1, 5], np.float32), np.array([4, 0], np.float32))
     assert found.numpy().tolist() == [5, 1]  # 5 is greater than 4
-    found, _ = hu.run(text.replace("%p, %t", "%p, %q"), np.float32([math.nan, 5]), np.float32([4, 0]))
+    found, _ = hu.run(
+        text.replace("%p, %t", "%p, %q"), np.array([math.nan, 5], np.float32), np.array([4, 0], np.float32)
+    )
     assert found.numpy().tolist()[1] == 5
 
 
@@ -623,6 +625,8 @@ def test_scatter_of_sums_and_of_elements(type_: str) -> None:
         for each in (body("add", type_), body("add", type_).replace("return %z", "return %y"))
     ]
     width = bits(type_)
+    a: Any
+    u: Any
     for nan in (False, True) if type_[0] == "f" else (False,):
         if type_[0] == "f":
             a, u = (dice.standard_normal(count) for count in (6, 40))
