@@ -472,6 +472,8 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     unknown = next((start for start in arguments.starts if start not in STARTS), None)
     if unknown is not None:
         return console.fail(f"there are no programs {unknown!r}: choose one of {', '.join(STARTS)}")
+    if arguments.seeds and arguments.starts and MUTATED not in arguments.starts:
+        return console.fail("--seeds names programs to change: it needs --from=mutated, or no --from")
     every = "all" in arguments.passes
     claims = (
         claims_of(comparing.pass_pipeline("", arguments).tool) if every else list(map(claim_named, arguments.passes))

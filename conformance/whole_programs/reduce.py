@@ -113,11 +113,7 @@ class Draft:
 
     def replace(self, old: SSAValue, new: SSAValue) -> None:
         """Replace all uses of a value by another value."""
-        for op in self.main.walk():
-            op.operands = [new if value is old else value for value in op.operands]
-            op.successors = [
-                (block, [new if value is old else value for value in passed]) for block, passed in op.successors
-            ]
+        rewrite.replace_uses(self.main, old, new)
 
     def finished(self) -> ClosedProgram | None:
         """Return the program without the ops, blocks and functions that are no longer used; None if it is not valid."""
@@ -126,7 +122,7 @@ class Draft:
                 _tidy_blocks(region.blocks, self)
         while dropped := [op for op in _unused(self.main) if op not in self._unused]:
             for op in dropped:
-                _drop(op)
+                rewrite.drop(op)
         return verified(ClosedProgram(without_unneeded_functions(self.module, self.name), self.name, self.arguments))
 
 
@@ -174,12 +170,6 @@ def _used(ops: Iterable[Operation]) -> set[SSAValue]:
     for op in ops:
         found.update(op.operands, *(passed for _, passed in op.successors))
     return found
-
-
-def _drop(op: Operation) -> None:
-    """Remove an op from its block, if it is still in one."""
-    if op.parent is not None and op in op.parent.operations:
-        op.parent.operations.remove(op)
 
 
 def _only_gives(op: Operation) -> bool:
@@ -307,7 +297,7 @@ def without_ops(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
             continue
         if not op.results:
             draft = Draft(program)
-            _drop(draft.ops[number])
+            rewrite.drop(draft.ops[number])
             yield draft.finished()
             continue
         for choose in (_same_operand, _same_argument, _zero, _ones):
@@ -327,7 +317,7 @@ def _replaced(
                 return None
             draft.replace(result, other)
     if _only_gives(op):
-        _drop(op)
+        rewrite.drop(op)
     return draft.finished()
 
 
@@ -354,9 +344,7 @@ def _ones(draft: Draft, op: Operation, result: OpResult) -> SSAValue | None:
 def _before(op: Operation, made: Operation | None) -> SSAValue | None:
     if made is None or op.parent is None:
         return None
-    made.parent = op.parent
-    op.parent.operations.insert(op.parent.operations.index(op), made)
-    return made.results[0]
+    return rewrite.put_before(op, made).results[0]
 
 
 def shared_constants(program: ClosedProgram) -> Iterator[ClosedProgram | None]:

@@ -1,4 +1,4 @@
-"""Copies of functions and ops, to compare and reduce programs. Nothing here changes the given IR."""
+"""Copies of functions and ops, to compare, reduce and change programs. Only the last section changes the given IR."""
 
 from __future__ import annotations
 
@@ -265,3 +265,30 @@ def keywords(properties: Mapping[str, at.Attribute], declared: Sequence[Property
         elif isinstance(attribute, EnumAttr | at.IntegerAttr) and attribute.value != prop.default:
             found.append((name, prop.kind.spell(attribute.value).replace(" ", "")))
     return tuple(sorted(found))
+
+
+# --- changes in place -------------------------------------------------------------------------------------------------
+
+
+def put_before(op: Operation, made: Operation) -> Operation:
+    """Put an op before another one in its block, and return it."""
+    assert op.parent is not None
+    made.parent = op.parent
+    op.parent.operations.insert(op.parent.operations.index(op), made)
+    return made
+
+
+def replace_uses(around: Operation, old: SSAValue, new: SSAValue, but: Operation | None = None) -> None:
+    """Replace all uses of a value inside an op by another value, except those of the op ``but``."""
+    for op in around.walk():
+        if op is not but:
+            op.operands = [new if value is old else value for value in op.operands]
+            op.successors = [
+                (block, [new if value is old else value for value in passed]) for block, passed in op.successors
+            ]
+
+
+def drop(op: Operation) -> None:
+    """Remove an op from its block, if it is still in one."""
+    if op.parent is not None and op in op.parent.operations:
+        op.parent.operations.remove(op)

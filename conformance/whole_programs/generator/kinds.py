@@ -92,7 +92,12 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
     if start == MUTATED:
         grown = (programs_from(other, tool).kind.functions(0, GROWN_SEEDS, 0) for other in others if other != MUTATED)
         seeds = programs_of(files) if files else (program.module for programs in grown for program in programs)
-        return Programs(_mutated(Mutants(list(seeds))))
+        pool = Mutants(list(seeds))
+        if not pool.seeds:
+            named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
+            raise InputError(f"there is no program to change: halfulp runs no function of {named}")
+        kind = ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS, learn=pool.learn)
+        return Programs(kind)
     if start in KINDS:
         return Programs(KINDS[start])
     kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))
@@ -113,12 +118,6 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
                     yield replace(program, module=module)
 
     return Programs(replace(kind, functions=lowered), lost)
-
-
-def _mutated(pool: Mutants) -> ProgramKind:
-    if not pool.seeds:
-        raise InputError("there is no program to change: no file has a public function that halfulp runs")
-    return ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS, learn=pool.learn)
 
 
 def lowering_tool(tool: Tool) -> Tool:

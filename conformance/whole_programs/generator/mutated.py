@@ -20,7 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.files import read_whole
+from halfulp.conformance.oracles.closed_programs import MARKER, text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs import rewrite
 from halfulp.conformance.whole_programs.arguments import any_code
@@ -37,8 +38,9 @@ from halfulp.conformance.whole_programs.generator.grower import (
     integer_code,
     random_properties,
 )
-from halfulp.conformance.whole_programs.op_search import run_here, verified
+from halfulp.conformance.whole_programs.op_search import run_here, verified, without_unneeded_functions
 from halfulp.conformance.whole_programs.printed import is_uninterpreted
+from halfulp.conformance.whole_programs.rewrite import drop, put_before
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
@@ -47,7 +49,7 @@ from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.errors import HalfulpError, LimitExceeded
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.operations import (
     Block,
     Module,
@@ -76,11 +78,15 @@ def programs_of(paths: Iterable[Path]) -> Iterator[Module]:
     """Yield the functions of MLIR files that halfulp runs, each in a module with those that it calls, as public ``@f``.
 
     ``paths``: files, and folders of files whose names end with .mlir. What halfulp cannot read or run is left out, such
-    as tests of error messages.
+    as tests of error messages. Raises InputError for a file that cannot be opened.
     """
     for path in paths:
         for file in sorted(path.rglob("*.mlir")) if path.is_dir() else [path]:
-            for part in file.read_text(encoding="utf-8", errors="replace").split("// -----"):
+            try:
+                text = read_whole(file).decode("utf-8", "replace")
+            except OSError as error:
+                raise InputError(f"cannot read '{file}': {error.strerror}") from None
+            for part in text.split(MARKER):
                 try:
                     module = parse_module(part, str(file))
                 except HalfulpError:
@@ -92,10 +98,9 @@ def _functions_of(module: Module) -> Iterator[Module]:
     for op in module.body:
         if op.name != "func.func" or op.symbol_name is None or not op.regions[0].blocks:
             continue
-        needed = {op, *rewrite.callees(module, op)}
-        if any(captured(each) for each in needed):  # by an op that no dialect has
+        made = without_unneeded_functions(module, op.symbol_name)
+        if any(captured(each) for each in made.body):  # by an op that no dialect has
             continue
-        made = rewrite.module_with([each for each in module.body if each in needed], module)
         if (main := made.lookup(op.symbol_name)) is None or (main.symbol_name != NAME and made.lookup(NAME)):
             continue
         main.properties["sym_name"] = at.StringAttr(NAME)
@@ -180,16 +185,11 @@ class Draft:
             chosen: SSAValue = self.rng.choice(known)
             return chosen
         made = rewrite.constant(type_, *_random_codes(type_, self.rng))
-        return before(op, made).results[0]
+        return put_before(op, made).results[0]
 
     def replace(self, old: SSAValue, new: SSAValue, but: Operation | None = None) -> None:
         """Replace all uses of a value, except those of one op."""
-        for op in self.main.walk():
-            if op is not but:
-                op.operands = [new if value is old else value for value in op.operands]
-                op.successors = [
-                    (block, [new if value is old else value for value in passed]) for block, passed in op.successors
-                ]
+        rewrite.replace_uses(self.main, old, new, but)
 
 
 def _has_implied_body(op: Operation | None) -> bool:
@@ -198,14 +198,6 @@ def _has_implied_body(op: Operation | None) -> bool:
 
 
 _WITH_BODIES = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
-
-
-def before(op: Operation, made: Operation) -> Operation:
-    """Put an op before another one, and return it."""
-    assert op.parent is not None
-    made.parent = op.parent
-    op.parent.operations.insert(op.parent.operations.index(op), made)
-    return made
 
 
 def _after(op: Operation, made: Operation) -> Operation:
@@ -276,7 +268,7 @@ def splice(draft: Draft) -> None:
     operands = [value if k == anchor else draft.value(op, type_) for k, type_ in enumerate(types)]
     definition = rewrite.definition_of(name)
     made = Operation(name, definition, operands, [value.type], random_properties(definition, draft.rng, 0.2))
-    op.operands[number] = before(op, made).results[0]
+    op.operands[number] = put_before(op, made).results[0]
 
 
 def _is_elementwise(op: Operation) -> bool:
@@ -293,14 +285,9 @@ def other_op(draft: Draft) -> None:
     made = Operation(
         definition.name, definition, op.operands, [op.results[0].type], random_properties(definition, draft.rng, 0.2)
     )
-    before(op, made)
+    put_before(op, made)
     draft.replace(op.results[0], made.results[0])
-    _drop(op)
-
-
-def _drop(op: Operation) -> None:
-    assert op.parent is not None
-    op.parent.operations.remove(op)
+    drop(op)
 
 
 def other_constant(draft: Draft) -> None:
@@ -315,7 +302,7 @@ def constant_operand(draft: Draft) -> None:
     op = draft.some(_operands_of_numbers)
     number = draft.choice(_operands_of_numbers(op))
     made = rewrite.constant(op.operands[number].type, *_random_codes(op.operands[number].type, draft.rng))
-    op.operands[number] = before(op, made).results[0]
+    op.operands[number] = put_before(op, made).results[0]
 
 
 def other_operand(draft: Draft) -> None:
@@ -379,11 +366,11 @@ def other_element(draft: Draft) -> None:
         widths = [width_of(ty.element_type(value.type)) for value in (op.operands[0], op.results[0])]
         if op.operands[0].type == op.results[0].type:
             draft.replace(op.results[0], op.operands[0])
-            _drop(op)
+            drop(op)
         elif (widths[0] < widths[1]) != ("ext" in op.name):
-            before(op, made := _made(_CASTS[op.name], op.operands, [op.results[0].type]))
+            put_before(op, made := _made(_CASTS[op.name], op.operands, [op.results[0].type]))
             draft.replace(op.results[0], made.results[0])
-            _drop(op)
+            drop(op)
 
 
 def other_size(draft: Draft) -> None:
@@ -581,8 +568,8 @@ def _mask(draft: Draft, op: Operation, type_: ty.Type) -> SSAValue:
     shape = ty.shape_of(type_)
     if isinstance(type_, ty.VectorType) and shape and draft.rng.random() < 0.5:
         sizes = [draft.choice(range(size + 1)) for size in shape if size is not None]
-        given = [before(op, rewrite.constant(ty.INDEX, ints_to_codes([size], 64, ()))).results[0] for size in sizes]
-        return before(op, _made("vector.create_mask", given, [type_])).results[0]
+        given = [put_before(op, rewrite.constant(ty.INDEX, ints_to_codes([size], 64, ()))).results[0] for size in sizes]
+        return put_before(op, _made("vector.create_mask", given, [type_])).results[0]
     return draft.value(op, type_)
 
 
@@ -623,8 +610,8 @@ def _inside(
         {},
         regions=[Region([block]), *others],
     )
-    before(op, around)
-    _drop(op)
+    put_before(op, around)
+    drop(op)
     for old, new in zip(op.results, around.results, strict=True):
         draft.replace(old, new, but=op)
     block.append(op)
@@ -655,8 +642,8 @@ def casts(draft: Draft) -> None:
         raise Unfit
     if not isinstance(element, ty.IndexType) and width_of(other) < width_of(element):
         pair = (pair[1], pair[0])
-    between = before(op, _made(pair[0], [value], [ty.with_element(value.type, other)])).results[0]
-    op.operands[number] = before(op, _made(pair[1], [between], [value.type])).results[0]
+    between = put_before(op, _made(pair[0], [value], [ty.with_element(value.type, other)])).results[0]
+    op.operands[number] = put_before(op, _made(pair[1], [between], [value.type])).results[0]
 
 
 def _is_plain(op: Operation) -> bool:
@@ -679,7 +666,7 @@ def into_loop(draft: Draft) -> None:
     """Do an op, and what carries its results, a few times, or never."""
     op = draft.some(_is_plain)
     numbers = [
-        before(op, rewrite.constant(ty.INDEX, ints_to_codes([number], 64, ()))).results[0]
+        put_before(op, rewrite.constant(ty.INDEX, ints_to_codes([number], 64, ()))).results[0]
         for number in (draft.choice((0, 1, 2)), draft.choice((0, 1, 2, 3)), draft.choice((1, 2)))
     ]
     carried = [draft.value(op, result.type) for result in op.results]
@@ -708,7 +695,7 @@ def without(draft: Draft) -> None:
     for result in op.results:
         same = [value for value in op.operands if value.type == result.type]
         draft.replace(result, draft.rng.choice(same) if same else draft.value(op, result.type))
-    _drop(op)
+    drop(op)
 
 
 def outlined(draft: Draft) -> None:
@@ -724,10 +711,10 @@ def outlined(draft: Draft) -> None:
     made.properties["sym_visibility"] = at.StringAttr("private")
     draft.module.operation.regions[0].blocks[0].append(made)
     call = _made("func.call", values, [each.type for each in op.results], callee=at.SymbolRefAttr(name))
-    before(op, call)
+    put_before(op, call)
     for old, new in zip(op.results, call.results, strict=True):
         draft.replace(old, new)
-    _drop(op)
+    drop(op)
 
 
 def other_result(draft: Draft) -> None:

@@ -222,6 +222,12 @@ def test_a_pass_that_does_not_exist(fake_opt: FakeOpt, command: Command) -> None
     assert "'no' is no pass" in err
 
 
+def test_files_of_programs_need_a_start_that_reads_them(command: Command) -> None:
+    code, out, err = command("fuzz", "--pass=cse", "--from=structured", "--seeds=a.mlir")
+    assert (code, out) == (2, "")
+    assert "--seeds names programs to change: it needs --from=mutated" in err
+
+
 @pytest.mark.mlir
 @pytest.mark.parametrize("start", STARTS)
 def test_programs_of_each_start(start: str) -> None:

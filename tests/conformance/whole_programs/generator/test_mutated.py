@@ -106,8 +106,10 @@ def test_programs_of_files(tmp_path: Path) -> None:
     assert found == [["f", "two"], ["f"], ["f"]]
     assert len(list(programs_of([tmp_path / "deep" / "b.txt"]))) == 1
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="no program to change"):
+    with pytest.raises(InputError, match="halfulp runs no function of .*empty"):
         programs_from("mutated", find_mlir_opt, files=[tmp_path / "empty"])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"cannot read '.*absent\.mlir': No such file"):
+        list(programs_of([tmp_path / "absent.mlir"]))
 
 
 def test_the_pool_keeps_programs_after_which_a_pass_did_something_new() -> None:
