@@ -15,14 +15,15 @@ from halfulp.interp.dialects.elements import rearranged
 from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
 from halfulp.interp.dialects.structured.body import runs_on_arrays
+from halfulp.interp.dialects.structured.evaluate import step_with_body
 from halfulp.interp.dialects.structured.structure import Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr
-from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.run.evaluators import Compiler, OnRawSlots
-from halfulp.interp.run.frames import Run, Slots, Step, lift, located, lower
+from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
@@ -127,22 +128,14 @@ def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -
 
     def compile_(op: Operation, compiler: Compiler) -> Step:
         compiled = build(op, compiler)
-        operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
-        results = compiler.slots(op.results)
 
-        def step(slots: Slots) -> None:
-            try:
-                given = [lift(slots[slot], type_) for slot, type_ in operands]
-                captured = [lift(slots[slot], type_) for slot, type_ in compiled.outside]
-                if not lanes and any(map(over_lanes, (*given, *captured))):
-                    raise Unsupported(f"halfulp does not evaluate '{op.name}' in a batch yet")
-                produced = compiled.run(slots[0], given, captured)
-            except HalfulpError as error:
-                raise located(error, op) from None
-            for slot, value in zip(results, produced, strict=True):
-                slots[slot] = lower(value)
+        def alone(run: Run, given: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+            if any(map(over_lanes, (*given, *captured))):
+                raise Unsupported(f"halfulp does not evaluate '{op.name}' in a batch yet")
+            results: Sequence[Value] = compiled.run(run, given, captured)
+            return results
 
-        return step
+        return step_with_body(op, compiler, compiled.run if lanes else alone, compiled.outside)
 
     return OnRawSlots(compile_)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step, 
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated
 from halfulp.interp.values.memref_layout import is_injective
+from halfulp.interp.values.value import Value
 
 # --- overlaps ---------------------------------------------------------------------------------------------------------
 #
@@ -67,15 +68,25 @@ def _on_tensors(op: Operation, compiler: Compiler) -> Step:
     plan = plan_of(structure)
     assert plan is not None
     compiled = OnArrays(op, structure, plan, compiler)
+    return step_with_body(op, compiler, compiled.run, [(slot, type_) for slot, _, type_ in compiled.body.outside])
+
+
+def step_with_body(
+    op: Operation, compiler: Compiler, run: Callable[..., Sequence[Value]], outside: Sequence[tuple[int, ty.Type]]
+) -> Step:
+    """Return the step of an op that has a body.
+
+    ``run``: gives the results from the run, the operands, and the values of ``outside``: the slots and types of what
+    the body uses from around the op.
+    """
     operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
-    outside = [(slot, type_) for slot, _, type_ in compiled.body.outside]
     results = compiler.slots(op.results)
 
     def step(slots: Slots) -> None:
         try:
             given = [lift(slots[slot], type_) for slot, type_ in operands]
             captured = [lift(slots[slot], type_) for slot, type_ in outside]
-            produced = compiled.run(slots[0], given, captured)
+            produced = run(slots[0], given, captured)
         except HalfulpError as error:
             raise located(error, op) from None
         for slot, value in zip(results, produced, strict=True):
