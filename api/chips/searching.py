@@ -583,8 +583,8 @@ def _once(indices: Indices, count: int) -> Indices:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """What rows are like: their products that are not zero; whether an operand is special; and whether they are plain:
-    no operand is zero, and the result is a normal number.
+    """The kinds of rows. ``terms``: the number of products that are not zero. ``special``: an operand is infinite or
+    NaN. ``plain``: no operand is zero, and the result is a normal number.
     """
 
     terms: Indices

@@ -6,7 +6,6 @@ an error, and that halfulp reports undefined behavior.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise, product
 from typing import Any, NamedTuple
@@ -182,13 +181,6 @@ def test_the_specification_is_the_default() -> None:
 
 
 # --- the tools --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[Reference]:
-    made = Reference()
-    yield made
-    made.close()
 
 
 @pytest.mark.jax

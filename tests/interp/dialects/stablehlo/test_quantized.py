@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -356,13 +356,6 @@ def test_the_profile_of_the_interpreter_computes_on_stored_integers() -> None:
         for profile, expected in (("stablehlo", row.spec), ("stablehlo-interpreter", row.interpreter)):
             (found,) = hu.run(closed(row), profile=profile)
             assert found.numpy().reshape(-1).tolist() == expected, (row.op, profile)
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[Reference]:
-    made = Reference()
-    yield made
-    made.close()
 
 
 @pytest.mark.jax

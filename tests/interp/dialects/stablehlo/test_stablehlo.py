@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -113,13 +112,6 @@ ERRORS = (
 
 def module(line: str) -> str:
     return f"func.func @f({VALUES}, {COMPLEX}) {{\n  %0 = {line}\n  return\n}}"
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[Reference]:
-    found = Reference()
-    yield found
-    found.close()
 
 
 @each_row(*FORMS)
