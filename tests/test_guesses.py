@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -340,7 +341,7 @@ NAMES: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("guess", GUESSES, ids=[guess.code for guess in GUESSES])
+@each_row(*((guess,) for guess in GUESSES))
 def test_a_guessed_line_runs_or_names_the_right_call(guess: Guess) -> None:
     check(guess, NAMES)
 

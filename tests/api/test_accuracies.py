@@ -69,6 +69,7 @@ def test_many_errors_are_drawn_as_ranges() -> None:
     assert largest == pytest.approx((4 - np.tanh(4.0)) * 2**8, rel=1e-6)
 
 
+@pytest.mark.long
 @each_row(
     (("tanh", "bf16", 2, 1), "low must be less"),
     (("tanh", "f32", 0, 1), "1 to 131,072 are drawn"),
@@ -81,6 +82,7 @@ def test_refusals(arguments: tuple[Any, ...], message: str) -> None:
         hu.plot.function(*arguments)
 
 
+@pytest.mark.long
 def test_refusals_of_implementations_and_axes(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it must be positive"):
         hu.plot.function("tanh", "bf16", 0, 1, log=True)

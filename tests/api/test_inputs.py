@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -80,6 +81,7 @@ def test_decimals_and_text_are_rounded_once(
     assert code(hu.convert(Decimal(text), name, rounding=mode.spelling)) == expected
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(sorted(FORMATS)), st.sampled_from(MODES))
 def test_hexadecimal_text_is_what_python_writes(number: float, name: str, mode: Rounding) -> None:
@@ -87,6 +89,7 @@ def test_hexadecimal_text_is_what_python_writes(number: float, name: str, mode: 
     assert hu.convert(repr(number), "f64").item() == number
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.integers() | st.integers(-(10**400), 10**400), st.sampled_from(sorted(FORMATS)), st.sampled_from(MODES))
 def test_integers_of_any_size(number: int, name: str, mode: Rounding) -> None:
@@ -122,8 +125,7 @@ def test_fractions_become_integers(number: Fraction, mode: Rounding) -> None:
 SPECIAL = ["inf", "-inf", "nan", "-nan", "Infinity", "+inf", "NaN", " -infinity "]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("text", SPECIAL)
+@each_row(*product(FORMATS, SPECIAL))
 def test_special_text(name: str, text: str) -> None:
     assert hu.convert(text, name) == hu.convert(float(text), name)
     assert hu.convert(Decimal(text.strip()), name) == hu.convert(float(text), name)
@@ -449,6 +451,7 @@ def test_other_rational_numbers() -> None:
 # --- names of rounding modes ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @each_row(("RNE", "to_nearest_even"), ("up", "upward"), ("floor", "downward"), ("RZ", "toward_zero"))
 def test_other_names_of_modes_wherever_a_mode_is_taken(name: str, mode: str) -> None:
     x = np.array([0.3, -0.3])

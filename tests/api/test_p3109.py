@@ -175,6 +175,7 @@ def test_all_pairs(operation: str, name: str) -> None:
         compare(operation, name, name, "NearestTiesToEven", sat, codes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("to", thinned(["binary8p1se", "binary8p3sf", "binary8p4ue", "binary6p2uf", "binary5p5ue"], 3))
 def test_every_projection_of_every_code(to: str) -> None:
     target, source = Document(to), Document("binary12p4se")
@@ -382,6 +383,7 @@ def test_kappa() -> None:
     assert finite.kappa == INF
 
 
+@pytest.mark.long
 def test_kappa_of_stochastic_rounding() -> None:
     """A right unit, and one that cuts off: over all operands and all of eight random bits."""
     formats: dict[str, Any] = {"to": "binary4p2se", "saturation": "SatFinite"}

@@ -78,6 +78,7 @@ def marks(figure: Figure) -> dict[str, list[float]]:
 # --- number line ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", thinned(SMALL, 4))
 def test_number_line_has_every_value(name: str) -> None:
     fmt = FORMATS[name]
@@ -109,6 +110,7 @@ def test_number_line_of_a_window(name: str) -> None:
     assert overlapping(figure) == []
 
 
+@pytest.mark.long
 def test_number_line_names_special_codes() -> None:
     def title(name: str) -> str:
         return hu.plot.number_line(name).get_suptitle().replace("\n", " ")
@@ -170,6 +172,7 @@ def test_steps_are_the_roundings(name: str) -> None:
                     assert scalar.value(fmt, result.code) == step.value
 
 
+@pytest.mark.long
 @each_row(
     ("f4E2M1FN", -7, 7), ("f8E4M3FN", 380, 480), ("f8E5M2", 40000, 70000), ("f8E5M2", -70000, 70000),
     ("f8E8M0FNU", -1, 9), ("bf16", 1, 1.05), ("f8E4M3FNUZ", -0.01, 0.01), ("f64", 1, 1 + 2**-49), every=3,
@@ -255,6 +258,7 @@ def test_the_largest_error_bounds_all_and_is_reached(name: str, mode: str) -> No
             assert bound == reached
 
 
+@pytest.mark.long
 def test_the_envelope_is_half_an_ulp() -> None:
     figure = hu.plot.relative_error(["f8E4M3FN", "bf16", "f8E8M0FNU", "f4E2M1FN"])
     assert overlapping(figure) == []
@@ -271,6 +275,7 @@ def test_the_envelope_is_half_an_ulp() -> None:
     assert xs[np.isfinite(ys)].max() == 464  # beyond: NaN
 
 
+@pytest.mark.long
 def test_the_curve_is_the_error() -> None:
     figure = hu.plot.relative_error("f4E2M1FN", 0.3, 10, dark=True)
     assert overlapping(figure) == []
@@ -335,6 +340,7 @@ def test_quantisation_errors_per_channel() -> None:
     assert ", 1 NaN" in labels[0]
 
 
+@pytest.mark.long
 @each_row(
     (np.float32(0.3), "!quant.uniform<i8:f32, 0.1>", [(1, 0)]),
     (np.array([[0.1, 5]], np.float32), "!quant.uniform<u8:f32, 0.1>", [(2, 0)]),
@@ -349,6 +355,7 @@ def test_what_is_clamped(array: Any, type_: str, rows: list[tuple[int, int]]) ->
     assert overlapping(hu.plot.quantisation_error(array, type_)) == []
 
 
+@pytest.mark.long
 def test_many_channels() -> None:
     array = np.ones((2, 40), np.float32)
     type_ = f"!quant.uniform<i8:f32:1, {{{','.join(['0.3'] * 40)}}}>"
@@ -462,6 +469,7 @@ def test_the_documented_pictures_are_made_as_documented(tmp_path: Path, monkeypa
 # --- figures and files ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_axes_of_ones_own() -> None:
     figure = Figure()
     for k, draw in enumerate(
@@ -520,6 +528,7 @@ def test_files_are_the_same_each_time(ending: str, tmp_path: Path) -> None:
         assert b"<dc:date>" not in first
 
 
+@pytest.mark.long
 def test_a_link_stays_one(tmp_path: Path) -> None:
     """The target of the link is replaced; a device is written to."""
     figure = hu.plot.number_line("f4E2M1FN")
@@ -545,6 +554,7 @@ def test_pyplot_is_left_alone() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE)
 
 
+@pytest.mark.long
 def test_explain_stays_a_function_whoever_imports_its_module() -> None:
     script = "import halfulp.explanations.rounding, halfulp as hu; print(hu.explain(0.3, 'f8E4M3FN').result.code)"
     done = subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE, capture_output=True, text=True)
@@ -577,6 +587,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
     assert not (tmp_path / "out.svg").exists()
 
 
+@pytest.mark.long
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.svg", "b.png"):
         assert cli.main(["explain", "0.3", "f8E4M3FN", "--plot", str(tmp_path / name), "--dark"]) == 0

@@ -110,7 +110,7 @@ def test_no_advice_is_for_a_name_that_exists() -> None:
 CALLS = re.compile(r"\bhu\.(\w+)(?:\.(\w+))?")
 
 
-@pytest.mark.parametrize("advice", sorted({*guessing.INSTEAD.values(), *value.INSTEAD.values()}))
+@each_row(*sorted({*guessing.INSTEAD.values(), *value.INSTEAD.values()}))
 def test_advice_names_what_exists(advice: str) -> None:
     for name, member in CALLS.findall(advice):
         assert name in {*hu.__all__, "__version__"}

@@ -44,6 +44,7 @@ def diagnostics(text: str) -> tuple[Diagnostic, ...]:
     return (at(found.location, VIOLATED), *failing) if failing else ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", amounts(5, long=1))
 def test_diagnostics_are_those_that_are_recorded(step: int) -> None:
     for text, said in list(recorded())[::step]:

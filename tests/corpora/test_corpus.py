@@ -260,6 +260,7 @@ def test_debug_info_of_mlir_opt_reads_as_the_same_module_with_its_locations() ->
     assert checked > 1500
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", amounts(5, long=1))
 def test_the_generic_form_of_mlir_opt_reads_as_the_same_module(step: int) -> None:
     for entry, module, record in list(accepted())[::step]:

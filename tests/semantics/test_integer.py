@@ -324,18 +324,23 @@ def test_every_op_of_the_module_is_covered() -> None:
     assert flags == {name: set(names) for name, (names, _) in BINARY.items()}
 
 
-@pytest.mark.parametrize(
-    ("width", "step"), [*((width, 1) for width in range(5)), (8, 31), pytest.param(8, 1, marks=pytest.mark.exhaustive)]
-)
-@each_case
-def test_every_pair(case: Case, width: int, step: int) -> None:
-    """Of 8 bits every pair in the exhaustive run, and one of 31 in every run."""
+@each_row(*itertools.product(CASES, [*((width, 1) for width in range(5)), (8, 31)]))
+def test_every_pair(case: Case, pairs: tuple[int, int]) -> None:
+    """Of 8 bits one pair of 31."""
+    width, step = pairs
     if width == 0 and case.name in ("andi", "ori", "xori"):
         assert case.kernel(0).scalar(0, 0) == 0  # the definition by bit strings has no empty string
         return
     check_binary(case, width, every_pair(range(2**width))[::step])
 
 
+@pytest.mark.exhaustive
+@each_case
+def test_every_pair_of_8_bits(case: Case) -> None:
+    check_binary(case, 8, every_pair(range(256)))
+
+
+@pytest.mark.long
 @each_row(*itertools.product(CASES, [5, 6, 7, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64]), every=7)
 def test_boundary_pairs(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width)))
@@ -346,6 +351,7 @@ def test_boundary_pairs_wider_than_a_limb(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width, 20)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", amounts(100, 400))
 def test_random_pairs(examples: int) -> None:
     @settings(max_examples=examples)
@@ -405,6 +411,7 @@ def test_unknown_predicate(predicate: int) -> None:
 # Shapes and storage -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @each_row(*itertools.product(CASES, [8, 12, 64, 80]), every=5)
 def test_rank_0_broadcast_and_empty(case: Case, width: int) -> None:
     kernel, results = case.kernel(width), result_widths(case.name, width)

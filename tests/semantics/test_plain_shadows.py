@@ -216,6 +216,7 @@ def applied(type_: str) -> str:
     }}"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wider", "type_"),
     thinned([("f64", "f32"), ("f128", "f32"), ("f64", "bf16"), ("f64", "f16"), ("f128", "f64")], 5, rows=True),

@@ -424,6 +424,7 @@ def test_branching_on_poison_always_stops() -> None:
 # --- the table of origins ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_seventy_thousand_origins() -> None:
     origins = Origins()
     ids = [origins.id_of(Origin("op", f"line {k}", "reason")) for k in range(70_000)]

@@ -370,6 +370,7 @@ def check_random_profiles(count: int, seed: int) -> None:
             assert found == first, (implementation, body, types, result, profile, columns)
 
 
+@pytest.mark.long
 def test_faces_agree_in_any_profile() -> None:
     check_random_profiles(40, 1)
 

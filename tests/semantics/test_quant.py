@@ -254,6 +254,7 @@ def test_one_bit_signed_storage_is_minus_one_or_zero() -> None:
 # --- the quant lowering of MLIR 22 ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("expressed", thinned(["f32", "f64", "f16", "bf16"], 4))
 def test_mlir22_quant(expressed: str) -> None:
     fmt = FORMATS[expressed]

@@ -252,6 +252,7 @@ def test_long_sums_of_other_profiles_equal_those_row_by_row(
     assert to_list(fmt, accumulator.in_order(accumulator.zeros((1,)), rows, Faults())) == to_list(fmt, total)
 
 
+@pytest.mark.long
 def test_long_sums_use_a_table_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     terms = moderate(F8, 20_000, 3)
     expected = 0
@@ -469,6 +470,7 @@ def test_exact_products_of_infinities_do_not_depend_on_the_accumulator() -> None
     assert product_of(*five, (F32, F32), FORMATS["f4E2M1FN"], "exact") == [[0b0101]]
 
 
+@pytest.mark.long
 def test_products_of_many_tiles_and_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halfulp.semantics.sums.AT_ONCE", 64)
     a, b = matrix(F16, 20, 30, 3), matrix(F16, 30, 9, 4)
@@ -499,6 +501,7 @@ def test_errors() -> None:
         add_up(ones, F8, Reading(8, True), "sequential", SPEC)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", amounts(50, 500))
 def test_random_lengths(count: int) -> None:
     rng = random.Random(count)

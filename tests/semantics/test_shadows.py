@@ -230,6 +230,7 @@ def assert_rounded(fmt: FloatFormat, mode: int, code: int, error: float, own: In
         assert Fraction(error) <= ulp * (Fraction(1, 2) if mode in (RNE, RNA) else 1), (fmt.name, code, error, own)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("programs", amounts(2, 2000, long=5))
 def test_the_exact_number_lies_inside(programs: int) -> None:
     """Random programs of 1 to 50 ops, each on 50 inputs, in formats of 4 to 64 bits and all modes."""

@@ -122,6 +122,7 @@ def test_random_units(seed: int) -> None:
     check(fit(rows), rule, rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.exhaustive)])
 def test_reduced_rules_are_the_same(count: int) -> None:
     """Fields that `reduced` resets change no result."""
@@ -159,6 +160,7 @@ def test_ranks() -> None:
     assert bench.score(exact) > bench.score(near) > 1
 
 
+@pytest.mark.long
 def test_a_chip_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Volta cuts 1 + 2^-24 off to 1, and keeps 23 bits; the rows leave open how many others explain them."""
     search_less(monkeypatch, 2000)
@@ -189,6 +191,7 @@ def test_no_accumulator_explains_them(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.long
 def test_one_row_leaves_most_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 + 2^-24 cut to 1: by 23 bits, or rounded from an exact sum. No operand is special."""
     search_less(monkeypatch, 800)

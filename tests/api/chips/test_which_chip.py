@@ -85,6 +85,7 @@ PAIRS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("type", "acc", "one", "other", "products"), PAIRS)
 def test_tell_apart(type: str, acc: str, one: str, other: str, products: int | None) -> None:
     """Each input gives the two results that are told, by `explain_dot`."""

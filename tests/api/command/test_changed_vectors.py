@@ -24,6 +24,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 
 
+@pytest.mark.long
 def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
     for number, arguments in enumerate(
         [

@@ -119,6 +119,7 @@ def test_golden_files_of_other_columns(format: str, tmp_path: Path, run: Run) ->
     assert out == "arith.truncf f16 -> f8E4M3FN: 300 rows, none differs\n"
 
 
+@pytest.mark.long
 def test_packed_bytes_are_read_as_the_metadata_says(tmp_path: Path, run: Run) -> None:
     computation = OpComputation(op_case("arith.mulf", "f6E2M3FN"))
     path = golden(tmp_path, computation, "bin", packing=Packing(dense=True))
@@ -162,6 +163,7 @@ arith.addf f8E4M3FN: 4 rows, 1 differs
     )
 
 
+@pytest.mark.long
 def test_a_wrong_rounding_mode_is_named_for_all_rows(tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path)
     device = io.BytesIO()
@@ -179,6 +181,7 @@ def test_a_wrong_rounding_mode_is_named_for_all_rows(tmp_path: Path, run: Run) -
     assert run(path)[0] == 0
 
 
+@pytest.mark.long
 def test_json_for_machines(tmp_path: Path, run: Run) -> None:
     code, out, _ = run("-", *OP, "--json", stdin=b"3B 41 47 01\n7E 7E 7F 05\n")
     assert code == 1
@@ -277,6 +280,7 @@ def test_dropped_rows_are_told_though_partial(lost: slice, told: str, tmp_path: 
     assert lost.start == 499 or told.format(tmp_path / "set.json") in err
 
 
+@pytest.mark.long
 def test_a_row_too_many_and_a_row_missing_from_results_alone(tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path)
     lines = path.read_text().splitlines(keepends=True)
@@ -292,6 +296,7 @@ def test_a_row_too_many_and_a_row_missing_from_results_alone(tmp_path: Path, run
         assert re.search(r"are what results 1 row early from row 4\d on \(1 row missing\) gives", out)
 
 
+@pytest.mark.long
 def test_testfloats_own_text(run: Run) -> None:
     """In the form in which testfloat_gen and testfloat_ver print it; lower case and CR LF of other tools do no harm."""
     text = b"8683 0BFF 7FFD 01\n07FF 7BFF 7BFF 01\n3C00 3C00 4000 00\n7C00 FC00 7E00 10\n"
@@ -357,6 +362,7 @@ def test_an_x_for_poison_is_right(run: Run) -> None:
     assert "2 poison" in out
 
 
+@pytest.mark.long
 def test_flags_by_name(run: Run) -> None:
     wrong = b"3B 41 46 00\n7E 7E 7F 01\n"
     code, out, _ = run("-", *OP, "--max", "2", stdin=wrong)
@@ -377,6 +383,7 @@ def test_undefined_behaviour_is_not_compared(run: Run) -> None:
     assert run("-", *options, "--keep-ub", stdin=b"06 02 03\n05 00 77\n")[0] == 0
 
 
+@pytest.mark.long
 def test_a_program(tmp_path: Path, run: Run) -> None:
     program = tmp_path / "p.mlir"
     program.write_text(
@@ -409,6 +416,7 @@ def test_rows_of_many_columns_are_told_in_part(tmp_path: Path, run: Run) -> None
     assert "result_49: off by one, bit 0 alone" in out
 
 
+@pytest.mark.long
 def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path)
     short = b"".join(line[:8] + b"\n" for line in path.read_bytes().splitlines())
@@ -550,6 +558,7 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> Non
     assert examples["check-all"] in out
 
 
+@pytest.mark.long
 def test_operands_that_cannot_be_made_again_are_told(tmp_path: Path) -> None:
     """Without the file of the operands, those in the file of the set count. Without that file, results are checked for the
     operands beside them, and the report says so.

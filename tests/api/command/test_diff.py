@@ -134,6 +134,7 @@ def test_too_large_arguments_are_not_compared(diff: Any) -> None:
     assert "10000000000 elements are too many to generate" in out
 
 
+@pytest.mark.long
 def test_fewer_inputs_of_large_arguments(diff: Any) -> None:
     large = "func.func @f(%a: tensor<32768xi8>) -> tensor<32768xi8> { return %a : tensor<32768xi8> }"
     assert diff(large, large) == (

@@ -240,6 +240,7 @@ def test_programs_of_each_start(start: str) -> None:
     assert [str(op.name) for op in programs[1].module.walk()] == [str(op.name) for op in again[0].module.walk()]
 
 
+@pytest.mark.long
 def test_programs_that_are_not_lowered_are_counted(
     fake_opt: FakeOpt, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_reader_that_goes_away() -> None:
         assert process.wait(PATIENCE) == 141
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk() -> None:
     with Path("/dev/full").open("w") as full:
@@ -115,6 +116,7 @@ def test_a_full_disk() -> None:
     assert done.stderr == b"error: No space left on device\n"
 
 
+@pytest.mark.long
 def test_a_closed_stdout() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", 'exec "$0" -I -m halfulp formats >&-', sys.executable],

@@ -142,6 +142,7 @@ def test_wrong_use_of_diff(
     assert message in err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("names", "code"),
     thinned([("right,absent", 2), ("absent,wrong", 1), ("silent,right", 0), ("absent", 2)], 2, rows=True),
@@ -350,6 +351,7 @@ class Interrupted(FakeOracle):
         return list(super().run(programs))
 
 
+@pytest.mark.long
 def test_an_interrupted_fuzz_says_what_it_found(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def test_all_modes_and_settings(command: Command) -> None:
     assert [row["settings"] for row in rows if row["sort"] == "model"] == [{"mma": "ieee"}]
 
 
+@pytest.mark.long
 def test_the_best_program_and_the_picture(command: Command, write: Any) -> None:
     write("x.mlir", "func.func @f(%x: f32) -> f32 { return %x : f32 }")
     code, _, err = command("sensitivity", QUADRATIC, *ROOTS, "--best=best.mlir", "--plot=ranking.svg")

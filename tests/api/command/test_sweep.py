@@ -288,6 +288,7 @@ def test_the_metadata_of_vectors_as_spec(tmp_path: Path) -> None:
     assert swept["shards"][0]["sha256"] == json.loads((tmp_path / "set.json").read_text())["sha256"]
 
 
+@pytest.mark.long
 def test_a_shard_is_checked_by_the_metadata_of_all(tmp_path: Path, capsys: Captured, small: int) -> None:
     assert main([*ADD, "--out", str(tmp_path), "--format", "bin", "--workers", "1"]) == 0
     file = sorted(tmp_path.glob("*.bin"))[3]

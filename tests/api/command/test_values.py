@@ -158,6 +158,7 @@ def test_npy_inputs(function: str, array: Any, printed: str, command: Command, w
     assert command("run", path, f"--function={function}", f"--input={typed}=@x.npy") == expected
 
 
+@pytest.mark.long
 @each_row(*((function, printed, printed) for function, _, printed in INPUTS if function not in ("dynamic", "unranked")))
 def test_outputs_are_inputs_again(function: str, given: str, printed: str, command: Command, write: Any) -> None:
     path = write("identity.mlir", IDENTITY)

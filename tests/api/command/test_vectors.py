@@ -392,6 +392,7 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     assert digest(folder / "addf_f8E4M3FN.tv", document) == document["sha256"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", thinned([signal.SIGINT, signal.SIGTERM], 2))
 def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> None:
     folder = tmp_path / "sets"

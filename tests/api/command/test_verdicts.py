@@ -498,6 +498,7 @@ OUTER = """func.func @f(%x: vector<1x2xf32>, %y: vector<2x2xf32>, %z: vector<1x2
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", thinned([OUTER, OUTER.replace("%y[1]", "%y[0]")], 2))
 @pytest.mark.parametrize("mode", thinned(["on", "off", "fast"], 3))
 def test_diff_and_bisect_permit_the_same_fused_multiply_adds(

@@ -303,6 +303,7 @@ def test_ieee_one_by_one() -> None:
     assert given_by(e, "ieee") == (2.0**24, "fused multiply-adds one by one: 2 inexact steps on the way")
 
 
+@pytest.mark.long
 def test_ieee_scales_first() -> None:
     """57344 * 2^127 is beyond f32, which 2^-16 * 2^-127 cannot undo; the exact product is 0.875."""
     kind = "MFMA_SCALE_F32_16x16x128_B32"
@@ -445,6 +446,7 @@ def test_random_elements(model: str, step: int) -> None:
 # --- what is given ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_operands() -> None:
     """Lists, arrays, values; rows, columns and whole tiles; decimals are rounded, and that is said."""
     rng = np.random.default_rng(1)
@@ -614,6 +616,7 @@ def test_an_accumulator_of_ones_own() -> None:
     assert dot("mma.m16n8k8.f32.f16.f16", [(4, 4)], 1, hu.Accumulator(bits=4)).model == "custom:bits=4"  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @each_row(
     "custom:", "custom:bits=9,products=rounded,partial=upward", "custom:group=3,bits=70", "custom:tree=halves,bits=5,c=last",
     "custom:bits=9,group=3,order=1,c=end,steps=f16", "custom:c=end,tree=sequential,partial=to_nearest_even",

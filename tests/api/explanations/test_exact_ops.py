@@ -170,6 +170,7 @@ def test_digits_are_those_of_mpfr() -> None:
             assert len(digits.exact_text) > 30
 
 
+@pytest.mark.long
 @each_row(
     ("exp2", ["3"], "exp2 is rational at integers"),
     ("exp", ["0.5"], "irrational by Lindemann and Weierstrass: exp is rational only at 0"),
@@ -219,6 +220,7 @@ def test_the_loop_shows_each_precision_that_it_tried() -> None:
     assert "not settled: more bits are needed" in str(rounding)
 
 
+@pytest.mark.long
 def test_distances_of_crude_bounds_are_bounds() -> None:
     text = str(functions_explained("exp", "-1e30"))
     assert "exact     exp(-1.000000015...e+30) = between 0 and 2^-131072" in text
@@ -386,6 +388,7 @@ def test_one_operand(op: str) -> None:
         agrees(explain_op(op, x, type=source, **given, **how), hu.eval(op, x, **given, **how, flags=True))
 
 
+@pytest.mark.long
 def test_signalling_comparisons() -> None:
     for a, b in drawn(("f8E5M2", "f8E5M2"), 60, 3):
         agrees(explain_op("fcmps", a, b, predicate="ole"), hu.eval("fcmps", a, b, predicate="ole", flags=True))

@@ -339,6 +339,7 @@ def test_every_random_byte(name: str) -> None:
             assert set(codes) == {explained.toward.code}
 
 
+@pytest.mark.long
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(list(FORMATS.values())))
 @example(x=0.875, fmt=FORMATS["f4E2M1FN"])  # away from zero it is tiny or not, by the bits
 def test_the_fraction(x: float, fmt: Any) -> None:

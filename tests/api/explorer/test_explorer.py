@@ -128,6 +128,7 @@ def test_the_tables_say_what_the_specification_says_after_every_value(fmt: Float
     check_magnitudes(fmt, list(range(fmt.max_magnitude + 1)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", thinned(FORMATS.values(), 4), ids=str)
 def test_what_is_no_number_other_than_zero(fmt: FloatFormat) -> None:
     special = rows()[fmt.name]["special"]
@@ -165,6 +166,7 @@ def test_flags_have_the_bits_that_the_page_names() -> None:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_page_needs_nothing_beside_itself() -> None:
     text = page()
     assert len(text.encode()) < 300_000

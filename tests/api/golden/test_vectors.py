@@ -272,6 +272,7 @@ def test_a_wrong_rounding_is_named(products: Vectors) -> None:
     assert "are what rounding=downward gives" in str(report)
 
 
+@pytest.mark.long
 def test_wrong_flags_are_found(products: Vectors) -> None:
     flags = products.columns_as_codes["flags"].copy()
     flags &= ~np.uint8(1)
@@ -280,6 +281,7 @@ def test_wrong_flags_are_found(products: Vectors) -> None:
     assert "inexact" in (report.cause or "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plant", [byte_swapped, flags_reversed, twice_rounded], ids=lambda plant: plant.__name__)
 def test_planted_faults_are_named_first(plant: Callable[[np.random.Generator], Plant]) -> None:
     """Some of the faults of tests/planted_devices.py, as arrays in memory."""
@@ -291,6 +293,7 @@ def test_planted_faults_are_named_first(plant: Callable[[np.random.Generator], P
     assert (report.cause or "").startswith(made.name), str(report)
 
 
+@pytest.mark.long
 def test_operands_of_ones_own_in_checking() -> None:
     """1.5 * 1.5 = 2.25, a tie in f4E2M1FN between 2 and 3: to the even significand, 2."""
     vectors = hu.vectors("arith.mulf", "f4E2M1FN")
@@ -313,6 +316,7 @@ def test_poison_and_open_bits_do_not_count() -> None:
     assert hu.check(zeros, codes["result"] ^ 0x80).differing == int((codes["open"] == 0).sum())
 
 
+@pytest.mark.long
 def test_any_nan() -> None:
     vectors = hu.vectors("arith.divf", "f16", n=3000)
     codes = vectors.columns_as_codes["result"]

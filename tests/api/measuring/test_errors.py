@@ -372,6 +372,7 @@ def html_of(figure: Any) -> str:
     return html
 
 
+@pytest.mark.long
 def test_a_picture_follows_its_notebook_unless_told() -> None:
     assert "prefers-color-scheme:dark" in html_of(hu.plot.number_line("f4E2M1FN"))
     for dark in (False, True):
@@ -394,6 +395,7 @@ def test_every_colour_is_a_variable_with_a_light_and_a_dark_value() -> None:
     assert {"#ffffff", "#1a1a1a", "#0072b2", "#d55e00"} <= {colour for _, colour in used}
 
 
+@pytest.mark.long
 def test_pictures_on_one_page_share_no_names() -> None:
     pictures = [html_of(hu.plot.number_line(name)) for name in ("f4E2M1FN", "f6E2M3FN")]
     names = [set(re.findall(r'\bid="([^"]+)"', html)) for html in pictures]

@@ -119,6 +119,7 @@ def test_neighbours_at_the_ends() -> None:
             hu.neighbours(bad, "bf16")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", thinned([name for name, fmt in FORMATS.items() if fmt.bits <= 16], 4))
 def test_all_values(name: str) -> None:
     fmt = FORMATS[name]
@@ -175,6 +176,7 @@ def sqnr(x: Any, target: str, scale: float, **conversion: Any) -> float:
     return float(10 * np.log10((x.astype(np.float64) ** 2).sum() / noise))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["f4E2M1FN", "f6E2M3FN"])
 def test_the_search_finds_the_best_scale(target: str) -> None:
     x = weights()

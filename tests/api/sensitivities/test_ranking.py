@@ -157,6 +157,7 @@ MIXED = """func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x4xbf16>, %s: f32) -> (
 }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", thinned(["sqnr", "ulp"], 2))
 def test_batches_give_what_single_runs_give(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(7)

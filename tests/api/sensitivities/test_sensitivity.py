@@ -185,6 +185,7 @@ def chain_of(n: int) -> str:
     return CHAIN.format(n=n, steps="\n".join(STEP.format(k=k, next=k + 1, n=n) for k in range(6)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [64, 200])
 def test_the_largest_error_of_many_elements_is_found(n: int) -> None:
     x = np.linspace(-1, 1, n, dtype=np.float32)
@@ -228,6 +229,7 @@ def test_few_histories_are_read_of_many_numbers(monkeypatch: pytest.MonkeyPatch)
     assert found.errors["result[0]"].ulp == pytest.approx(float(errors.max()), rel=2**-16)
 
 
+@pytest.mark.long
 def test_numbers_that_nobody_knows_closely_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "_MOST_NUMBERS", 0)
     monkeypatch.setattr(reference, "_RELATIVELY_CLOSE", 0.0)
@@ -247,6 +249,7 @@ def by_metric(metric: str, result: Any, exact: Any) -> float:
     return float(np.abs(error).max() / (np.abs(exact).max() if metric == "relative" else 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", thinned(["sqnr", "relative", "absolute"], 3))
 def test_metrics(metric: Any) -> None:
     x = np.linspace(-1, 1, 33, dtype=np.float32)
@@ -499,6 +502,7 @@ def test_vectors_that_print_print_nothing(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.long
 def test_text_html_json_and_picture() -> None:
     found = hu.sensitivity(QUADRATIC, 1.0, 1000.0, 1.0, formats=["f64", "f16"], modes=True)
     lines = str(found).splitlines()

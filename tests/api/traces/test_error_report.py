@@ -694,6 +694,7 @@ def test_each_op_raises_what_it_raises_alone() -> None:
     assert report.unknown == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", thinned(["f8E4M3FN", "bf16", "f32", "f64", "f80", "f128"], 4))
 def test_single_numbers_raise_what_elements_raise(name: str) -> None:
     """A scalar run asks the scalar implementations of the kernels, a tensor of one element the arrays."""

@@ -371,6 +371,7 @@ def test_a_limit_of_one_keeps_the_last_step() -> None:
     assert [(step.number, step.op) for step in trace.steps] == [(2, "arith.remui")]
 
 
+@pytest.mark.long
 def test_large_tensors_are_summarised() -> None:
     x = np.arange(1_000_000, dtype=np.float32) - 10
     x[5], x[6], x[7] = np.nan, np.inf, -np.inf
@@ -598,6 +599,7 @@ def test_a_name_that_is_no_text_does_not_stop_a_page(tmp_path: Path) -> None:
     str(trace).encode("utf-8")
 
 
+@pytest.mark.long
 def test_a_page_of_a_thousand_ops_is_small() -> None:
     body = "\n".join(f"  %v{i + 1} = arith.mulf %v{i}, %v{i} : tensor<8xf32>" for i in range(1000))
     text = f"func.func @f(%v0: tensor<8xf32>) -> tensor<8xf32> {{\n{body}\n  return %v1000 : tensor<8xf32>\n}}"

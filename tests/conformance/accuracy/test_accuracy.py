@@ -143,6 +143,7 @@ def test_signs_and_kinds_of_infinities() -> None:
     }
 
 
+@pytest.mark.long
 def test_a_wrong_number_at_an_infinity_is_a_wrong_special_value() -> None:
     def nearly(x: Array) -> Array:
         with np.errstate(over="ignore"):
@@ -369,6 +370,7 @@ def test_symbols_of_a_library(libm: str) -> None:
     assert absolute.tally.symmetry[1].number == absolute.tally.mirrored
 
 
+@pytest.mark.long
 def test_a_function_on_codes(libc: str) -> None:
     # htons swaps the bytes of a code; 16-bit integers go in and out.
     found = hu.accuracy("arith.negf", "bf16", f"{libc}:htons:codes", n=100)

@@ -177,6 +177,7 @@ def test_the_library_of_llvm_is_named_where_it_is_missing(monkeypatch: pytest.Mo
         hu.accuracy("exp", "f16", "llvm-libc")
 
 
+@pytest.mark.long
 def test_numpy() -> None:
     # f32 by several paths of NumPy, by the processor: all are within 3 ulp.
     found = hu.accuracy("exp", "f32", "numpy", n=500)

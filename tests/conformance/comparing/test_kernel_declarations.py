@@ -86,6 +86,7 @@ def test_faults_and_open_bits_are_declared(profile: Profile, every: int) -> None
     assert profile is not SPEC or enumerated > 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", [SPEC, PROFILES["ml_dtypes"], Profile(tininess="before", denormals="flush_both")])
 def test_flags_are_those_of_the_specification(profile: Profile) -> None:
     rows = [

@@ -215,6 +215,7 @@ print(*found)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["main", "thread"])
 def test_pages_are_not_made_again_inside_the_block(where: str) -> None:
     """200 arrays of 512 KiB are 25,600 pages of 4 KiB, or fewer larger ones."""

@@ -211,6 +211,7 @@ def test_packing_by_hand() -> None:
         Packing(True, "middle")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 130), st.integers(0, 20), st.sampled_from(["low", "high"]), st.integers(0, 1 << 30))
 def test_dense_packing_is_one_long_integer(width: int, count: int, first: Any, seed: int) -> None:

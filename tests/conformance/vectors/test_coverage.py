@@ -35,6 +35,7 @@ def rows_of(chunk: Chunk, columns: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, row)) for row in zip(*chunk[:columns], strict=True)]
 
 
+@pytest.mark.long
 @each_row(("arith.addf", "f8E4M3FN", None), ("arith.truncf", "f16", "f8E5M2"), ("math.tanh", "f8E4M3FN", None))
 def test_models_hit_what_a_count_of_all_rows_hits(op: str, type: str, to: str | None) -> None:
     computation = of_op(op, type, to)
@@ -67,6 +68,7 @@ def test_coverage_becomes_complete_with_the_rows_of_the_model() -> None:
         RunningCoverage(computation, ["F1"])
 
 
+@pytest.mark.long
 def test_a_long_set_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows lie in all parts of the set: of 2^16 patterns in their order, the ends of the range are among them."""
     monkeypatch.setattr("halfulp.conformance.vectors.coverage.LOOKED_AT", 1 << 12)
@@ -114,6 +116,7 @@ def test_classes_of_a_program() -> None:
         RunningCoverage(computation, ["B1"])
 
 
+@pytest.mark.long
 def test_every_class_of_a_type_can_be_hit() -> None:
     """The classes that are named for a type are those of its codes, and no others."""
     for name in ("i1", "i2", "i8", "f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "f16", "bf16"):
@@ -131,6 +134,7 @@ TILES = (
 )
 
 
+@pytest.mark.long
 @each_row(*TILES)
 def test_sums_of_tiles_fall_in_the_buckets_of_their_exact_numbers(kind: str, model: str) -> None:
     computation = TileComputation(operation_named(kind), model)

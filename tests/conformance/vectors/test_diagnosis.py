@@ -94,6 +94,7 @@ def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake
     assert all(among_three for among_three, *_ in wrong), wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "planted",
     [cancelled_sign, bounds_of_integers, field_power, ties, element_code],
@@ -172,6 +173,7 @@ def rows_of(computation: OpComputation, rows: int, level: Literal["1", "random"]
     return split(computation, Recipe(computation, level, count=rows).vectors().gather())
 
 
+@pytest.mark.long
 def test_an_early_mode_does_not_come_before_the_planted_tininess() -> None:
     """Controls from all of the file refute a mode that agrees with the first equal rows."""
     computation = OpComputation(op_case("arith.mulf", "f16"))
@@ -195,6 +197,7 @@ def test_the_narrowest_accumulator_is_named() -> None:
     assert (first.name, first.rows, first.equal) == (plant.name, found.differing, found.controls)
 
 
+@pytest.mark.long
 def test_results_and_flags_have_one_explanation_together() -> None:
     computation = OpComputation(op_case("arith.addf", "f8E4M3FN"))
     inputs, right = rows_of(computation, 4000)

@@ -278,6 +278,7 @@ def test_rows_tell_tininess_before_rounding_from_after(op: str, type: str, to: s
     assert (flags[1] == Flags.INEXACT).all()
 
 
+@pytest.mark.long
 @each_row(("addf", "f6E3M2FN"), ("divf", "f6E3M2FN"), ("mulf", "f4E2M1FN"))
 def test_where_tininess_cannot_be_told(op: str, name: str) -> None:
     """All pairs of operands, by fractions: none falls there, and the bucket is left out."""
@@ -458,6 +459,7 @@ def test_models_fill_their_buckets(name: str, types: list[str], models: str) -> 
         assert coverage(model, asked, made.rows) == made.hits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "types"), [("exp", ["f32"]), ("log", ["f64"]), ("powf", ["f32", "f32"])])
 def test_hard_cases_are_where_they_are_said_to_be(name: str, types: list[str]) -> None:
     asked = case(name, *types)

@@ -180,6 +180,7 @@ def all_types(types: Sequence[str]) -> list[str]:
 QUICK = (("math.fma", "f8E4M3FN"), ("math.fma", "f8E5M2FNUZ"), ("fmadd", "f8E4M3FN", "f8E4M3FN", "f32"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mixture",
     [pytest.param(mixture, marks=[] if mixture in QUICK else pytest.mark.exhaustive) for mixture in MIXTURES],
@@ -213,6 +214,7 @@ EIGHT = [("math.fma", "f6E2M3FN"), ("math.fma", "f6E3M2FN"), ("math.fma", "f8E4M
          ("fmadd", "f8E5M2", "f8E4M3FN", "f8E4M3FN"), ("fmadd", "f4E2M1FN", "f4E2M1FN", "f8E4M3FN")]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mixture",
     [SMALL[0], *(pytest.param(mixture, marks=pytest.mark.exhaustive) for mixture in (*SMALL[1:], *EIGHT))],

@@ -122,6 +122,7 @@ def test_conversions_are_what_scalar_gives(name: str) -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bits", thinned([1, 5, 16, 64], 2))
 def test_stochastic_rounding_is_what_scalar_gives_for_its_random_bits(bits: int) -> None:
     turn = count(bits)
@@ -178,6 +179,7 @@ def test_integers_that_overflow_are_poison() -> None:
     assert [c.name for c in Recipe(ignored).columns] == ["a", "b", "result"]
 
 
+@pytest.mark.long
 def test_rows_with_undefined_behaviour_are_left_out_or_poison() -> None:
     asked = op_case("arith.divsi", "i8")
     undefined = [(a, b) for a in range(256) for b in range(256) if b == 0 or (a, b) == (128, 255)]
@@ -301,6 +303,7 @@ def program(function: str, **options: Any) -> ProgramComputation:
     return ProgramComputation(SCALARS, function, "scalars.mlir", **options)
 
 
+@pytest.mark.long
 def test_scalars_in_lanes_are_what_a_run_gives() -> None:
     recipe = Recipe(program("branches"), seed=4)
     assert [c.name for c in recipe.columns] == ["arg0", "arg1", "result", "poison"]
@@ -310,6 +313,7 @@ def test_scalars_in_lanes_are_what_a_run_gives() -> None:
         assert (row["result"], row["poison"]) == (int(result.bits), 0)
 
 
+@pytest.mark.long
 def test_lanes_with_undefined_behaviour_are_dropped_or_poison() -> None:
     undefined = {(a, b) for a in range(256) for b in range(256) if b == 0 or (a, b) == (128, 255)}
     rows = table(Recipe(program("f"), "exhaustive"))

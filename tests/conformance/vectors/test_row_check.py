@@ -250,6 +250,7 @@ def test_swapped_operands_are_named() -> None:
     assert (told.name, told.rows, told.equal) == ("arith.divf(b, a)", found.examined, found.controls)
 
 
+@pytest.mark.long
 def test_random_bits_that_a_device_ignores() -> None:
     computation = OpComputation(op_case("arith.truncf", "f32", "bf16"), random_bits=16)
     plain = OpComputation(computation.case)

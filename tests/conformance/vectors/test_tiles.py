@@ -203,6 +203,7 @@ def cut_sum(a: list[Fraction], b: list[Fraction], c: Fraction, bits: int) -> Fra
     return sum((math.trunc(value / unit) * unit for value, _ in terms), Fraction(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", amounts(2, 20))
 def test_an_accumulator_of_fewer_bits_is_named_first(seeds: int) -> None:
     """The device adds with fractions: two elements of eight products of normal numbers each."""

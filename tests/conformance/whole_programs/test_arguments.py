@@ -258,6 +258,7 @@ def test_the_low_half_is_first_and_poison_of_a_half_is_poison() -> None:
 NEGATED = "func.func @f(%m: memref<2xi16>) { return }"
 
 
+@pytest.mark.long
 def test_results_in_memory_of_the_caller() -> None:
     before = """\
 func.func @f(%x: i8) -> (memref<1xi8>, i8) {

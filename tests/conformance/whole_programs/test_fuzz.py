@@ -49,6 +49,7 @@ def test_programs_verify_and_give_the_values_they_were_made_with() -> None:
             assert np.array_equal(program.array(number), value.bits), program.name
 
 
+@pytest.mark.long
 def test_program_i_of_a_seed_is_always_the_same() -> None:
     def text(seed: int, index: int) -> str:
         made = present(build(random_program(seed, index)))
@@ -360,6 +361,7 @@ def reduced(pipeline: PassPipeline, finding: PassFinding) -> str:
     return text_of_program(Reducer(same).reduce(program), close=False)
 
 
+@pytest.mark.long
 def test_a_pass_that_changes_nothing_has_no_findings() -> None:
     report = fuzz_pass(rewriting(lambda text: text), 100)
     assert (report.programs, report.unchanged, report.changed) == (100, 100, 0)
@@ -385,6 +387,7 @@ WITHOUT_MEMORY = replace(MIXED, functions=without_memory)
 """Programs whose undefined behaviour needs no memory: an access at a wrong index takes two more lines."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("right", "wrong"),
     thinned([("arith.minui", "arith.minsi"), ("cmpi ult,", "cmpi slt,"), ("arith.shrsi", "arith.shrui")], 3, rows=True),
@@ -427,6 +430,7 @@ def test_wrong_memory_is_found_and_reduced() -> None:
     assert len(text.splitlines()) <= 10, text
 
 
+@pytest.mark.long
 def test_a_crash_is_a_finding_and_is_reduced() -> None:
     def crashing(text: str) -> str | PassFailure:
         return PassFailure("it crashed", kind="crash", where="f") if "arith.divf" in text else text
@@ -444,6 +448,7 @@ def test_a_crash_is_a_finding_and_is_reduced() -> None:
     assert len(text.splitlines()) <= 6, text
 
 
+@pytest.mark.long
 def test_crashes_in_one_place_are_counted_by_the_pass_and_its_run() -> None:
     def crashing(text: str) -> str | PassFailure:
         guilty, run = ("cse", 1) if "arith.divf" in text else ("canonicalize", 2)

@@ -140,6 +140,7 @@ def test_these_have_the_bits_that_jax_gives(model: str) -> None:
         assert np.array_equal(result.bits, data(model)[f"jax{k}"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("model", "stage"), thinned(STORED, 4, rows=True))
 def test_a_stored_stage_gives_the_same_bits(model: str, stage: str) -> None:
     found = results(model, (FOLDER / f"{model}.{stage}.mlir").read_text(encoding="utf-8"))

@@ -62,6 +62,7 @@ def test_values_are_compared_beyond_the_digits_that_are_printed() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_vector_may_be_printed_element_by_element() -> None:
     whole = program("vector.print %v : vector<2xi4>", "%v: vector<2xi4>")
     parts = program(

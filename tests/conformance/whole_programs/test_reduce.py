@@ -189,6 +189,7 @@ def script(path: Path, body: str) -> str:
     return str(path)
 
 
+@pytest.mark.long
 def test_a_reduction_ends_when_its_time_is_over() -> None:
     given = program(LONG, "4xf32=1 2 3 4", "4xf32=1 2 3 4")
     asked = []

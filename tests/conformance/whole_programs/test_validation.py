@@ -326,6 +326,7 @@ func.func @f(%x: i8) -> tensor<?xi8> {{
     assert report.counterexamples[0].trap == "result 0 has the shape 4, not 3"
 
 
+@pytest.mark.long
 def test_sizes_follow_the_scales() -> None:
     type_ = "tensor<?x?x!quant.uniform<i8:f32:{0}>>"
     for spelled, shape in (("1, {2.0,3.0}", 2), ("0, {2.0,3.0,4.0,5.0,6.0}", 5)):

@@ -130,11 +130,13 @@ def check(type_: str, width: int, signed: bool, rounding: int, seed: int) -> Non
                 np.testing.assert_array_equal(result.codes[~poison], want.codes[~poison])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "signed"), INTEGERS[:3])
 def test_casts(width: int, signed: bool) -> None:
     check("f32", width, signed, RNE, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parts", amounts(20, long=1))
 def test_compiled_casts(parts: int) -> None:
     pytest.importorskip("llvmlite")

@@ -99,6 +99,7 @@ def test_declared_domain() -> None:
     assert domains.sums_of(F32, FORMATS["tf32"]) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", amounts(53, 1))
 @pytest.mark.parametrize("dst", thinned(DESTINATIONS, 5), ids=str)
 def test_words_of_f32(dst: FloatFormat, step: int) -> None:
@@ -109,6 +110,7 @@ def test_words_of_f32(dst: FloatFormat, step: int) -> None:
         check_words(F32, dst, RNE, policy, sample)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parts", amounts(20, long=1))
 def test_words_of_f32_to_the_other_formats(parts: int) -> None:
     sample = np.concatenate(
@@ -119,6 +121,7 @@ def test_words_of_f32_to_the_other_formats(parts: int) -> None:
             check_words(F32, dst, mode, policy, sample)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1 << 10, pytest.param(None, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("dst", thinned(DESTINATIONS, 5), ids=str)
 def test_words_of_f64(dst: FloatFormat, count: int | None) -> None:
@@ -142,6 +145,7 @@ def ends(src: FloatFormat, dst: FloatFormat) -> Codes:
     return np.concatenate([codes, codes | src.storage_dtype.type(src.sign_mask or 0)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", amounts((97, 20), (1, 1)), ids=str)
 @pytest.mark.parametrize("src", thinned([F16, BF16, *SMALL], 4), ids=str)
 def test_words_of_short_codes(src: FloatFormat, share: tuple[int, int]) -> None:
@@ -173,6 +177,7 @@ def check_but_nans(
     np.testing.assert_array_equal(out, want)
 
 
+@pytest.mark.long
 def test_bounds_of_f4() -> None:
     """What is above the largest number of f4E2M1FN, and every code of f16 and bf16."""
     fmt = FORMATS["f4E2M1FN"]
@@ -378,6 +383,7 @@ print(llvm.backend(), sys.modules.get("llvmlite") is not None, result.codes[1016
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("backend", "before", "elements", "expected"),
     [
@@ -402,6 +408,7 @@ def test_environment(monkeypatch: pytest.MonkeyPatch, backend: str, before: str,
     assert expected in done.stdout + done.stderr.split("ValueError: ")[-1]
 
 
+@pytest.mark.long
 def test_importing_halfulp_leaves_llvmlite_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import halfulp, sys; halfulp.convert(1.5, to='f8E5M2'); print('llvmlite' in sys.modules)"
     monkeypatch.setenv("HALFULP_BACKEND", "auto")

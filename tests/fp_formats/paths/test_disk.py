@@ -325,6 +325,7 @@ def work(number: int) -> int:
     return wrong
 
 
+@pytest.mark.long
 def test_several_processes_share_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(disk.LIMIT, "9000")  # files are dropped while others read them
     with warnings.catch_warnings():

@@ -108,6 +108,7 @@ NUMBERS = (("unary", 40, 3000), ("binary", 20, 1000), ("of_integer", 20, 1000))
 SAMPLES = [sample for family, few, many in NUMBERS for sample in amounts((family, few), (family, many))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_functions_equal_the_specification(sample: tuple[str, int]) -> None:
     """``sample``: a family of functions, and the number of examples."""

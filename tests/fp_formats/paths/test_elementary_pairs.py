@@ -117,6 +117,7 @@ def test_results_of_every_format_are_those_of_the_specification(fmt: FloatFormat
     check(fmt, 64, Rounding.TO_NEAREST_EVEN, SPEC, FORMATS["f8E4M3FN"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", [BF16, F32], ids=str)
 def test_exact_results_and_midpoints_need_no_specification(fmt: FloatFormat) -> None:
     # Squares of 8 bits have up to 16: values of bf16, midpoints, and neither.

@@ -137,6 +137,7 @@ def test_results_may_have_another_format(dst: str) -> None:
             check(name, FORMATS["bf16"], some(FORMATS["bf16"], 100, name), MODES[number % 5], dst=F32)
 
 
+@pytest.mark.long
 def test_margins_leave_little_to_the_specification() -> None:
     fmt = FORMATS["bf16"]
     for name in FUNCTIONS:

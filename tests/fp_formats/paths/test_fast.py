@@ -201,6 +201,7 @@ def test_shapes_and_inputs(name: str) -> None:
         np.testing.assert_array_equal(y, before[1])
 
 
+@pytest.mark.long
 def test_many_nans_and_zeros() -> None:
     """Results that are all NaN, and chunks with and without zeros."""
     fmt = FORMATS["f32"]

@@ -166,6 +166,7 @@ def test_narrow_sources(src: FloatFormat, whole: bool) -> None:
 LOW_HALVES = (0x0FFF, 0x1000, 0x1001, 0x3000, 0x5000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["f16", "bf16"])
 @pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_casts_of_f32(name: str, step: int) -> None:

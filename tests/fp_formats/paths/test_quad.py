@@ -48,6 +48,7 @@ def boundaries() -> list[int]:
     return codes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("operation", thinned(OPERATIONS, 2))
 @pytest.mark.parametrize("step", amounts(5, long=1))
 def test_boundaries(operation: str, step: int) -> None:
@@ -96,6 +97,7 @@ def drawn(kind: str, count: int, rng: np.random.Generator) -> tuple[Any, Any]:
     return code(fields(0, 1 << 15), words(), words()), code(fields(0, 1 << 15), words(), words())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", amounts(2_000, 400_000))
 @pytest.mark.parametrize("kind", thinned(["near", "aligned", "ends", "subnormal", "any"], 2))
 def test_drawn(kind: str, count: int) -> None:

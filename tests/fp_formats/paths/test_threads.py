@@ -179,6 +179,7 @@ def outcome(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = """

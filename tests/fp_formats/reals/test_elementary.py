@@ -16,6 +16,7 @@ from amounts import amounts, thinned
 from flint import arb
 from mpfr import MPFR, MPFR_OF_TWO
 from present import present
+from tables import each_row
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -106,10 +107,10 @@ def samples(fmt: FloatFormat, count: int) -> list[int]:
     return [*codes, *(code | (fmt.sign_mask or 0) for code in (*near_one, *edges))]
 
 
-@pytest.mark.parametrize("name", MPFR)
+@each_row(*MPFR)
 @pytest.mark.parametrize("fmt", [FORMATS[name] for name in SMALL], ids=str)
 @pytest.mark.parametrize("step", amounts(7, long=1))
-def test_every_code_of_a_small_format_is_rounded_as_mpfr_says(fmt: FloatFormat, name: str, step: int) -> None:
+def test_every_code_of_a_small_format_is_rounded_as_mpfr_says(name: str, fmt: FloatFormat, step: int) -> None:
     """In every run each seventh code, of another remainder for each function."""
     for code in samples(fmt, 0)[len(name) % step :: step]:
         mode = MODES[code % len(MODES)]
@@ -400,6 +401,7 @@ def test_errors_name_their_place(text: str, place: int | None, part: str) -> Non
     assert part in f"{caught.value} {caught.value.hint}"
 
 
+@pytest.mark.long
 def test_long_sums_and_long_numbers_are_read() -> None:
     assert value("+".join(["x"] * 4000)) == 12000
     assert value("9" * 9000) == 10**9000 - 1

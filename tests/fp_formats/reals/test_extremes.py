@@ -14,6 +14,7 @@ import pytest
 from amounts import amounts
 from mpfr import MPFR, MPFR_OF_TWO
 from present import present
+from tables import each_row
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
@@ -90,6 +91,7 @@ def compare_times(fmt: FloatFormat, count: int, in_time: Callable[..., Any]) -> 
                 in_time(of_integer, name, fmt, code, n)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fmt", WIDEST, ids=str)
 @pytest.mark.parametrize("count", amounts(12, 1_500))
 def test_each_result_of_the_widest_formats_takes_bounded_time(
@@ -150,8 +152,7 @@ NEXT_TO: list[tuple[str, Fraction, Fraction, int]] = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES, ids=str)
-@pytest.mark.parametrize(("name", "x", "limit", "side"), NEXT_TO)
+@each_row(*((*row, mode) for row in NEXT_TO for mode in MODES))
 def test_results_next_to_rational_numbers_lie_on_their_side(
     name: str, x: Fraction, limit: Fraction, side: int, mode: Rounding
 ) -> None:

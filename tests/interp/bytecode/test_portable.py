@@ -232,6 +232,7 @@ def test_damaged_artifacts_are_rejected_in_our_words(number: int) -> None:
     assert problem is None, (outcome, problem)
 
 
+@pytest.mark.long
 def test_undamaged_artifacts_are_accepted() -> None:
     assert len({Container(data).version for data in artifacts()}) == 5
     for data in artifacts():

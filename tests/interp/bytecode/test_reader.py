@@ -89,6 +89,7 @@ def test_recorded_files_of_newer_mlir_read_as_their_text() -> None:
         assert file.entry in LITERALS_OF_LLVM24 or full(read_bytecode(file.data)) == text_of(file.entry), file.entry
 
 
+@pytest.mark.long
 def test_recorded_files_use_every_code() -> None:
     used = set().union(*(codes_of(file.data) for file in recorded_files()))
     known = {
@@ -549,6 +550,7 @@ def of_one_dictionary(ops: int, entries: int) -> bytes:
     return holding(attributes, [], 2, names=keys, ops=ops, dictionary=3 + entries)
 
 
+@pytest.mark.long
 def test_a_dictionary_that_many_ops_share() -> None:
     module = read_bytecode(of_one_dictionary(40_000, 20))
     ops = module.operation.regions[0].blocks[0].operations

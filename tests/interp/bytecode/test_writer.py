@@ -56,7 +56,7 @@ def identify(file: BytecodeFile) -> str:
 # --- the bytes of real tools ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", recorded_files(), ids=identify)
+@each_row(*recorded_files())
 def test_recorded_files_are_written_byte_for_byte(file: BytecodeFile) -> None:
     producer = Container(file.data).producer
     schema = schema_of(producer)
@@ -316,7 +316,7 @@ def test_orders_of_uses_of_many_results_stand_as_mlir_opt_writes_them(results: i
 # --- properties -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(PROPERTIES))
+@each_row(*sorted(PROPERTIES))
 def test_properties_are_laid_out_as_mlir_lays_them_out(name: str) -> None:
     definition = default_registry().find(name)
     assert definition is not None

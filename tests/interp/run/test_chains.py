@@ -294,6 +294,7 @@ def test_one_table_for_a_chain(element: str, monkeypatch: pytest.MonkeyPatch) ->
     assert len(made) == 1
 
 
+@pytest.mark.long
 def test_tables_follow_the_codes_of_splats(monkeypatch: pytest.MonkeyPatch, ran: list[bool]) -> None:
     monkeypatch.setattr(chains, "TABLE_PAYS", 0)
     monkeypatch.setattr(chains, "_TABLE_COST", 0)
@@ -341,6 +342,7 @@ def test_a_fault_in_a_middle_block() -> None:
     assert check(text, values[0], Value(as_type(type_), y)) is hu.UndefinedBehavior
 
 
+@pytest.mark.long
 def test_a_scale_of_one_channel() -> None:
     type_, stored = f"tensor<{COUNT}x1xf32>", f"tensor<{COUNT}x1xi8>"
     quantized = f"tensor<{COUNT}x1x!quant.uniform<i8:f32:1, {{0.5:3}}>>"
@@ -472,6 +474,7 @@ def test_what_all_lanes_share_stays_one_number(monkeypatch: pytest.MonkeyPatch, 
     assert ran == [True, True]
 
 
+@pytest.mark.long
 def test_chains_of_lanes_that_part(ran: list[bool]) -> None:
     text = """func.func @f(%x: i32, %y: i32) -> i32 {
       %c = arith.cmpi slt, %x, %y : i32

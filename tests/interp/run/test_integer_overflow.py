@@ -234,6 +234,7 @@ def test_truth_values_do_not_overflow() -> None:
 # Runs that keep unspecified results: scalar by scalar they give the masks that runs in lanes give.
 
 
+@pytest.mark.long
 @each_row(
     *(
         f"arith.{name} %a, %b{flags}"

@@ -117,6 +117,7 @@ def test_random_programs(kind: str, count: int) -> None:
     assert edges > count
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("memrefs", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("way", ["arrays", pytest.param("points", marks=pytest.mark.exhaustive)])
 def test_named_structured_ops(memrefs: bool, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,6 +418,7 @@ def on_f32(op: OpDefinition, shape: str) -> str:
     }}"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", ["", "3x"])
 def test_every_op_on_floats_is_recorded(shape: str) -> None:
     names = set()

@@ -185,6 +185,7 @@ def test_poison_of_an_argument_keeps_its_origin_through_a_run() -> None:
     assert result.poison is not poisoned.poison
 
 
+@pytest.mark.long
 def test_origins_beyond_the_last_id_are_other() -> None:
     origins = Origins()
     ids = [origins.id_of(Origin("op", str(k), "why")) for k in range(70_000)]
@@ -621,6 +622,7 @@ def fresh() -> None:
     module = hu.parse(SHARED)
 
 
+@pytest.mark.long
 def test_sixteen_threads() -> None:
     """All begin at the same moment, before anything of the module is compiled."""
     for _ in range(3):
@@ -636,6 +638,7 @@ def test_sixteen_threads() -> None:
         assert found == [[expected(number + THREADS * k) for k in range(4)] for number in range(THREADS)]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_processes() -> None:

@@ -137,6 +137,7 @@ def ended(module: hu.Module, seed: int, element: str) -> tuple[Any, ...]:
     return "ended", [(np.where(v.poisoned, 0, v.bits).tolist(), v.poisoned.tolist()) for v in loaded]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", amounts(12, 100_000, long=100))
 def test_code_does_what_the_executor_does(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     guards, outcomes, before = Guards(monkeypatch), Counter[str](), llvm.backend()
@@ -217,6 +218,7 @@ def llvm_program(seed: int) -> str:
     return f"llvm.func @f(%i: i64, %j: i64) -> i64 {{\n{head}{chr(10).join(lines)}\nllvm.return {numbers[-1]} : i64\n}}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", amounts(60, 100_000, long=500))
 def test_a_batch_of_llvm_programs_does_what_single_runs_do(count: int) -> None:
     outcomes = Counter[str]()

@@ -110,6 +110,7 @@ def unusual(type_: str, count: int, seed: int) -> list[Any]:
     return [hu.Value.from_bits(each.astype(fmt.storage_dtype), f"tensor<{count}x{type_}>") for each in codes]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("type_", "form"),
     thinned([("bf16", "f64"), ("f32", ""), ("f32", "f64"), ("f64", ""), ("f64", "f64"), ("bf16", "")], 6, rows=True),
@@ -125,6 +126,7 @@ def test_marks_and_figures(type_: str, form: str, taken: LoopCounts) -> None:
         assert min(taken.judged) >= 3 * BLOCK
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", thinned(["f64", ""], 2))
 @pytest.mark.parametrize("type_", thinned(["f32", "f16", "f64", "f8E4M3FN", "f4E2M1FN"], 5))
 def test_marks_and_figures_of_unusual_numbers(type_: str, form: str) -> None:
@@ -186,6 +188,7 @@ def case(plain: bool) -> tuple[Any, Any, Any, Any]:
     return x, y, x + y, marks_of(COUNT, 1 if plain else 2)
 
 
+@pytest.mark.long
 @PLAIN
 def test_a_loop_judges_all_blocks_but_that_with_the_largest_errors(plain: bool) -> None:
     x, y, results, marks = case(plain)
@@ -320,6 +323,7 @@ def test_numpy_judges_where_it_is_chosen(taken: LoopCounts) -> None:
     assert not taken.asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["", "f64"])
 def test_conversions_of_formats(form: str, taken: LoopCounts) -> None:
     """From one format to another: the tags differ."""

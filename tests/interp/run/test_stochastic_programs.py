@@ -131,6 +131,7 @@ MASKED: dict[str, str] = {
 """Three ways to write the same sum."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", SOURCES[:2])
 def test_masked_sums_take_the_same_bits_however_they_are_written(source: str) -> None:
     def run(name: str, mask: int) -> int:

@@ -127,6 +127,7 @@ def test_the_record_is_large_and_belongs_to_these_sources() -> None:
     assert set(STRICTER) | set(WIDER) | set(OTHERWISE) | set(PRINTED) <= set(SOURCES)
 
 
+@pytest.mark.long
 @each_row(*cases(errors=False))
 def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
@@ -147,6 +148,7 @@ def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dic
     assert differ == (source in PRINTED)
 
 
+@pytest.mark.long
 @each_row(*cases(errors=False), every=4)
 def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
@@ -189,6 +191,7 @@ def test_most_messages_are_those_of_mlir_opt() -> None:
     assert same > 5 * len(others), others
 
 
+@pytest.mark.long
 def test_every_float_code_reads_back() -> None:
     rng = random.Random(20)
     for format in FORMATS.values():

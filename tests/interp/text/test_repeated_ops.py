@@ -145,6 +145,7 @@ HEAD = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", thinned([*LINES, *LONGER], 7))
 def test_each_token_of_a_later_op_may_be_another(line: str) -> None:
     """The first two lines are whole; a damaged third one must be refused, or read as without them."""

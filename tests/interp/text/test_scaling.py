@@ -76,6 +76,7 @@ def calls(text: str) -> int:
     return count
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", thinned(KINDS, 6))
 def test_the_calls_grow_as_the_text(kind: str) -> None:
     everything(KINDS[kind](20))
@@ -98,6 +99,7 @@ def test_the_time_grows_as_the_text(kind: str, most: int) -> None:
     assert min(seconds(most) for _ in range(2)) <= 9 * max(min(seconds(most // 4) for _ in range(2)), 0.02)
 
 
+@pytest.mark.long
 def test_nothing_is_collected_while_a_module_is_printed() -> None:
     """The first collection after a module was read looks at all of it, and so would each one that follows."""
     module = hu.load(KINDS["branches everywhere"](500))

@@ -100,6 +100,7 @@ def test_a_large_splat_allocates_nothing() -> None:
     assert peak < 1 << 20
 
 
+@pytest.mark.long
 def test_what_is_long_but_not_deep_is_fine() -> None:
     assert print_module(parse_module('"t.a"() {a = @a' + "::@a" * MANY + "} : () -> ()")).count("::") == MANY
     parse_type("vector<" + "1x" * MANY + "f32>")
@@ -114,6 +115,7 @@ def test_invalid_utf_8_is_an_error_with_a_place() -> None:
     assert str(caught.value) == "in:2:10: error: invalid UTF-8"
 
 
+@pytest.mark.long
 def test_truncation_anywhere_is_an_error_of_ours() -> None:
     text = """#a = {x = dense<[1, 2]> : tensor<2xi32>}
 !q = !quant.uniform<i8:f32:0, {1.0:2, 2.0}>

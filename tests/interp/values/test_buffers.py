@@ -232,6 +232,7 @@ def layouts(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     return shape, strides, draw(st.integers(0, 3)) - low
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(layouts(), layouts(), st.sampled_from(["i8", "i128"]), st.randoms(use_true_random=False))
 def test_views_against_numpy_indices(

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units.kinds import KINDS, LaneLayout, TileKind, distribute, gather
@@ -46,7 +47,7 @@ def test_counts() -> None:
     assert len(set(KINDS)) == len(KINDS) == 118
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+@each_row(*KINDS.values())
 def test_row_says_what_the_name_says(kind: TileKind) -> None:
     match = NAME.fullmatch(kind.name)
     assert match
@@ -57,7 +58,7 @@ def test_row_says_what_the_name_says(kind: TileKind) -> None:
     assert kind.lanes == LANES.get(match["family"], 32)
 
 
-@pytest.mark.parametrize("kind", WITH_LAYOUT, ids=lambda kind: kind.name)
+@each_row(*WITH_LAYOUT)
 def test_layouts_cover_their_tiles(kind: TileKind) -> None:
     assert kind.layouts is not None
     copies = []
@@ -95,7 +96,7 @@ def test_lanes_of_a_kind_by_hand() -> None:
     assert a.positions(64)[21].tolist() == [(16 + 5) * 4 + k for k in range(4)]
 
 
-@pytest.mark.parametrize("kind", WITH_LAYOUT, ids=lambda kind: kind.name)
+@each_row(*WITH_LAYOUT)
 def test_distributed_and_gathered(kind: TileKind) -> None:
     rng = np.random.default_rng(kind.code)
     for layout in kind.layouts or ():
@@ -175,7 +176,7 @@ def coordinates(layout: LaneLayout, lane: int) -> list[tuple[int, ...]]:
     return list(product(*axes))
 
 
-@pytest.mark.parametrize("kind", WITH_LAYOUT, ids=lambda kind: kind.name)
+@each_row(*WITH_LAYOUT)
 def test_each_layout_covers_its_tile_evenly(kind: TileKind) -> None:
     for layout, shape in zip(kind.layouts or (), kind.operand_shapes, strict=True):
         assert layout.shape == shape

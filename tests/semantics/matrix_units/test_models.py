@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from float_samples import codes
 
 from halfulp.fp_formats import scalar
@@ -153,7 +154,7 @@ def check(op: TileOp, tiles: int, seed: int) -> int:
     return count
 
 
-@pytest.mark.parametrize("op", operations(), ids=lambda op: f"{op.name} {op.a} {op.b} {op.scale}")
+@pytest.mark.parametrize("op", thinned(operations(), 4), ids=lambda op: f"{op.name} {op.a} {op.b} {op.scale}")
 @pytest.mark.parametrize(
     ("seeds", "tiles"), [(range(1), 1), pytest.param(range(1, 12), 10, marks=pytest.mark.exhaustive)]
 )
@@ -248,7 +249,7 @@ def random_tiles(kind: TileKind, seed: int) -> tuple[TileOp, list[Any]]:
     return op, found
 
 
-@pytest.mark.parametrize("kind", [kind for kind in PLAIN if kind.layouts], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", thinned([kind for kind in PLAIN if kind.layouts], 4), ids=lambda kind: kind.name)
 def test_distributed_equals_undistributed(kind: TileKind) -> None:
     """Lanes' shares are gathered, computed and distributed again; with transposed operands, and C by columns."""
     assert kind.layouts is not None

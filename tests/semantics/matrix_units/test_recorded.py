@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from present import present
+from tables import each_row
 from tree import ROOT
 
 from halfulp.fp_formats.exact import comparisons
@@ -84,13 +85,13 @@ def test_recording_is_whole() -> None:
             assert rule.bits == entry["model"]["fraction_bits"], name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row(*NAMES)
 def test_recorded_tiles(name: str) -> None:
     model, op = operation(name)
     assert differences(name, models.multiply_accumulate(model, op, *operands(name))) == 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row(*NAMES)
 def test_recorded_tiles_by_an_accumulator_of_ones_own(name: str) -> None:
     """The rule of each chip, written down as a custom accumulator, gives the chip's tiles."""
     model, op = operation(name)

@@ -166,6 +166,7 @@ def test_a_broken_file_is_read_or_refused_and_nothing_else(name: str, examples: 
 UNARY = (Column("a", 16, "f16", Role.OPERAND), *FPTOSI[1:])
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 0xFFFF),

@@ -359,6 +359,7 @@ def test_what_a_format_has_no_place_for_is_refused_at_once() -> None:
         add_f8(format="runs")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", amounts(2, 7, long=3))
 def test_a_pool(workers: int, tmp_path: Path, whole: tuple[str, Path]) -> None:
     with process_pool(workers) as pool:

@@ -148,6 +148,7 @@ def test_the_sign_of_a_zero_is_a_difference() -> None:
     assert list(bisection_lines(found))[-1].endswith("result[0]: 0x00000000 (0) became 0x80000000 (-0)")
 
 
+@pytest.mark.long
 def test_flags_permit_differences() -> None:
     sums = """func.func @f(%a: f32, %b: f32, %c: f32) -> f32 {
       %0 = arith.addf %a, %b {0} : f32
@@ -208,6 +209,7 @@ llvm.func @f(%x: !llvm.array<2 x vector<1xi8>>, %y: i64) {
 }"""
 
 
+@pytest.mark.long
 def test_what_lowered_programs_print_is_compared() -> None:
     assert judgements(bisected(PRINTS, LOWERED)) == ["first", "identical"]
     for right, wrong in (

@@ -328,6 +328,7 @@ SPLIT = """func.func @f(%v: tensor<40x3xf32>, %a: tensor<3xf32>) -> tensor<3xf32
 }"""
 
 
+@pytest.mark.long
 def test_the_order_of_a_structured_reduction_is_free() -> None:
     given = numbers(40, 3), numbers(3)
     expected = ("permitted", "the same 40 additions in another order (the order of linalg.reduce)")
@@ -415,6 +416,7 @@ def test_sums_without_history() -> None:
     assert high - low < Fraction(1, 10**5)
 
 
+@pytest.mark.long
 def test_only_some_of_many_elements_are_explained_and_this_is_said() -> None:
     text = """func.func @f(%a: tensor<2000xf32>, %b: tensor<2000xf32>, %c: tensor<2000xf32>) -> tensor<2000xf32> {
       %0 = arith.addf %a, %b fastmath<reassoc> : tensor<2000xf32>
@@ -447,6 +449,7 @@ def test_terms_are_exchanged_over_a_conversion_only_if_it_may_be_left_out(on_cas
     assert judged(before, after, *differing(before, after, 3))[0] == verdict
 
 
+@pytest.mark.long
 def test_a_permitted_difference_hides_no_other_one() -> None:
     """The formula is permitted, but the conversion is at another place."""
     tail = "%l = math.tanh %c : f32"

@@ -34,6 +34,7 @@ def test_a_program_depends_on_its_seed_and_number_alone() -> None:
     assert alone == structured_text(5, 40) != structured_text(6, 40)
 
 
+@pytest.mark.long
 def test_programs_have_every_op_and_run_as_they_are() -> None:
     seen = Counter(op.name for program in structured_functions(1, 60) for op in program.module.walk())
     assert {"linalg.generic", "linalg.matmul", "linalg.reduce", "tensor.pad", "tensor.insert_slice"} <= set(seen)

@@ -79,6 +79,7 @@ def _exact(operator: str, a: int, b: int) -> int:
     return a - b * ((a - a % b) // b)
 
 
+@pytest.mark.long
 def test_random_expressions_have_their_exact_values() -> None:
     rng = random.Random(1)
     defined = 0

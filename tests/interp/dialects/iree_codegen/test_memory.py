@@ -31,6 +31,7 @@ STORE_BODY = """\
   return"""
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.tuples(st.integers(0, 4), st.integers(0, 4)),
@@ -273,6 +274,7 @@ def test_two_layouts_of_one_allocation(swizzle: Any, places: tuple[int, int]) ->
     assert np.flatnonzero(~first.poisoned).tolist() == list(range(places[0], places[0] + 4))
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from([("rotate_rows<8, 2>", RotateRows(8, 2)), ("xor_shuffle<8, 2, 16>", XorShuffle(8, 2, 16))]),

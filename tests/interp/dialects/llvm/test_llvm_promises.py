@@ -132,6 +132,7 @@ def test_a_batch_keeps_the_promise_in_each_lane() -> None:
     assert found.bits[0] == 3
 
 
+@pytest.mark.long
 def test_a_function_that_runs_for_long_keeps_its_promises() -> None:
     """So long that it would be compiled."""
     program = f"""

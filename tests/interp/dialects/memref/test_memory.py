@@ -562,6 +562,7 @@ def test_freed_memory_is_reported_with_its_lanes() -> None:
         hu.run(text, np.array([0, 1, 1, 0], np.bool_), batch=True)
 
 
+@pytest.mark.long
 def test_memory_that_nothing_needs_is_used_again() -> None:
     text = """func.func @main(%n: index) -> i32 {
       %c0 = arith.constant 0 : index

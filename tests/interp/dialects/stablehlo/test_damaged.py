@@ -33,6 +33,7 @@ def answer(text: str) -> str | None:
     return None
 
 
+@pytest.mark.long
 def test_each_is_accepted_or_rejected_in_the_same_words() -> None:
     found = [(row, answer(damaged(*row[:5]))) for row in ROWS]
     other = [(row, said) for row, said in found if said != row[5]]

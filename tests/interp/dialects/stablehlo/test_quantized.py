@@ -117,6 +117,7 @@ def casts(q: Quantized, n: int) -> str:
       return %q, %d : {stored}, {numbers} }}"""
 
 
+@pytest.mark.long
 def test_casts_of_each_storage_type() -> None:
     draw = random.Random(1)
     failures = []
@@ -165,6 +166,7 @@ BINARY: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 PAIRS = ((I8, I8), (I8, OTHER), (Quantized("i16", "f32", "0.001", -1000), Quantized("i16", "f32", "0.03", 7)))
 
 
+@pytest.mark.long
 def test_elementwise_ops_compute_in_the_expressed_type() -> None:
     draw = random.Random(2)
     failures = []

@@ -363,6 +363,7 @@ def test_reduce_precision_needs_infinities() -> None:
             hu.run(text.replace("T>", f"{type_}>"), hu.Value.from_bits(np.zeros(1, np.uint8), f"tensor<1x{type_}>"))
 
 
+@pytest.mark.long
 @each_row(*ELEMENTWISE)
 def test_types_of_up_to_four_bits(name: str) -> None:
     """Ops of one operand also on three types of 8 bits, of which one has no zero."""

@@ -157,6 +157,7 @@ def zeros(type_: ty.Type) -> hu.Value | None:
     return hu.Value.from_bits(np.zeros(shape, dtype), element)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", amounts(1, long=3))
 def test_every_op_has_results_of_its_type_or_is_refused(most: int) -> None:
     """MLIR's verifiers decide what is a program. One that runs gives what its types say, and nothing ends in an error of

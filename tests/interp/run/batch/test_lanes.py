@@ -163,6 +163,7 @@ def numbers(text: str, *columns: Any, **options: Any) -> list[Any]:
     return answers[0] if len(answers) == 1 else answers
 
 
+@pytest.mark.long
 def test_kernels_on_many_lanes_compute_what_they_are_named_for() -> None:
     n = np.arange(1, 3001, dtype=np.int64)
     assert numbers(COLLATZ, n) == [collatz(int(k)) for k in n]
@@ -178,6 +179,7 @@ def test_kernels_on_many_lanes_compute_what_they_are_named_for() -> None:
     assert np.allclose(numbers(SQRT, squares), np.sqrt(squares), rtol=1e-2)
 
 
+@pytest.mark.long
 def test_many_lanes_that_part_again_and_again_find_their_places() -> None:
     """Large groups of lanes look their places up in a table, small ones by bisection."""
     a, b = random(15, 0, 10**6, 50_000, np.int32), random(16, 0, 10**6, 50_000, np.int32)
@@ -189,6 +191,7 @@ def test_many_lanes_that_part_again_and_again_find_their_places() -> None:
     assert steps[26] == 111
 
 
+@pytest.mark.long
 def test_each_lane_of_a_kernel_gets_what_it_gets_alone() -> None:
     agree(COLLATZ, random(4, 1, 5000, 40, np.int64))
     agree(GCD, random(5, 0, 200, 60, np.int32), random(6, 0, 200, 60, np.int32))
@@ -199,6 +202,7 @@ def test_each_lane_of_a_kernel_gets_what_it_gets_alone() -> None:
     agree(SWITCH, np.arange(256, dtype=np.uint8).view(np.int8), random(9, -128, 128, 256, np.int8))
 
 
+@pytest.mark.long
 def test_loops_with_bounds_of_their_own_in_each_lane() -> None:
     low, high = random(10, -128, 128, 300, np.int8), random(11, -128, 128, 300, np.int8)
     agree(FOR, low, high, random(12, 1, 128, 300, np.int8))

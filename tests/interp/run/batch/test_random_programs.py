@@ -324,6 +324,7 @@ def test_every_lane_of_a_random_program_gets_what_it_gets_alone(examples: int) -
     check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_every_lane_of_a_random_program_on_tensors_and_vectors_gets_what_it_gets_alone(examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))

@@ -297,6 +297,7 @@ def test_two_blocks_that_jump_into_each_other() -> None:
     assert len(found) > 5
 
 
+@pytest.mark.long
 def test_many_conditions_in_each_other() -> None:
     depth = 150
     lines = [

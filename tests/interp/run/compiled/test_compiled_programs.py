@@ -122,6 +122,7 @@ func.func @main(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi
 }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("largest", thinned([100, 1 << 30], 2))
 @pytest.mark.parametrize("limits", amounts((66_000,), long=(64_000, 66_000, 67_000, 70_000)), ids=len)
 def test_a_function_that_another_one_calls(

@@ -36,6 +36,7 @@ def test_poison_that_an_op_of_the_executor_brings_into_clean_memory() -> None:
     assert found.poisoned.item()
 
 
+@pytest.mark.long
 def test_a_switch_of_many_cases() -> None:
     cases = ",\n".join(f"{number}: ^found(%k : i32)" for number in range(700))
     text = f"""func.func @f(%k: i32) -> i32 {{
