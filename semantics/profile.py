@@ -130,6 +130,12 @@ class Profile(FloatChoices, _Named):
         rounded="rounded before they are added",
         fused="added exactly, as by a fused multiply-add",
     )
+    divisors: str = policy.one_of(
+        "stablehlo.divide on f16, f32 and f64",
+        as_given="the quotient, rounded once",
+        inverted="a divisor that is computed from constants, or that a broadcast makes of fewer elements without "
+        "another use, is inverted, and the dividend is multiplied with the inverse; both are rounded. XLA does so",
+    )
     integer_division: str = policy.one_of(
         "stablehlo.divide and remainder of integers by zero",
         undefined="undefined behavior",
@@ -341,6 +347,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "reduction_blocks": "of_32",
         "sum_type": "at_least_f32",
         "products": "fused",
+        "divisors": "inverted",
         "integer_division": "all_ones",
         "logistic": "formula",
         "scatter_windows": "whole",

@@ -241,6 +241,25 @@ def logistic(fmt: FloatFormat, profile: Profile) -> Kernel:
     return Kernel(lambda a: int(array(np.array([a], storage_dtype(fmt.bits))).results[0][0]), array, real=exact.real)
 
 
+@lru_cache(maxsize=16)
+def divide_by_inverse(fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of the product of a number with the inverse of another one, each rounded."""
+    divide_, multiply = (
+        floats.binary(name, fmt, Rounding.TO_NEAREST_EVEN, 0, profile) for name in ("divide", "multiply")
+    )
+    one = scalar.from_integer(fmt, 1).code
+
+    def scalar_(a: int, b: int) -> Scalar:
+        inverse = divide_.scalar(one, b)
+        return multiply.scalar(a, inverse) if isinstance(inverse, int) else inverse
+
+    def array(a: Codes, b: Codes) -> Outcome:
+        (inverse,) = divide_.array(np.full_like(b, one), b).results
+        return multiply.array(a, inverse)
+
+    return replace(divide_, scalar=scalar_, array=array, words=None, flags=None, flagged=None)
+
+
 def real_part(source: FloatFormat, converted: Kernel) -> Kernel:
     """Return the kernel that converts the real part of a complex number. ``converted``: the conversion of the part."""
 

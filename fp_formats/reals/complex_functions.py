@@ -676,10 +676,15 @@ def _angle(y: Number, x: Number, reach: int) -> Parts:
     square = _product(above, below)
     length = above[0] ** 2 + above[1] ** 2, below[0] ** 2 + below[1] ** 2
 
+    # The signs of zeros say on which side of a cut a number is: those of x**2 + y**2 and of x + iy.
+    lower = all(_product_signs(*part) for part in (y, x))
+    negative = square[0] < 0
+
     def direction() -> acb:
-        cut = square[1] == 0 and square[0] < 0
-        root_ = acb(arb(0), _exact(-square[0]).sqrt()) if cut else _complex(*square).sqrt()
-        return _complex(*above) / root_
+        if square[1]:
+            return _complex(*above) / _complex(*square).sqrt()
+        length_ = _exact(abs(square[0])).sqrt()
+        return _complex(*above) / (acb(0, -length_ if lower else length_) if negative else length_)
 
     quotient = _product(above, (below[0], -below[1]))  # (x + iy) / (x - iy), but for a positive factor
     imaginary = _zero(0) if length[0] == length[1] else _ball(lambda: -_exact(length[0] / length[1]).log() / 4)
@@ -687,7 +692,13 @@ def _angle(y: Number, x: Number, reach: int) -> Parts:
         return _ball(lambda: direction().log().imag), imaginary
     with bits_of_precision(128):
         forward = direction().real > 0
-    return _zero(0) if forward else _quarters(4), imaginary
+    # (a + bi) / (c + di) of these numbers is real. Its imaginary part has the sign that bc - ad has in IEEE 754.
+    signs = [part < 0 for part in above]
+    if not above[0]:
+        signs[0] = bool(x[0].sign and not y[1].sign)
+    if not above[1]:
+        signs[1] = bool(x[1].sign and y[0].sign)
+    return _signed(_zero(0) if forward else _quarters(4), not square[1] and signs[1] and signs[0] == lower), imaginary
 
 
 PAIRS: Mapping[str, Callable[[Number, Number, int], Parts]] = {"atan2": _angle, "divide": _divide, "power": _power}

@@ -340,7 +340,7 @@ class FunctionCompiler(evaluators.Compiler):
         """Return the kernel of an elementwise op; each is made once."""
         # Types are compared by identity: equal ones read from one text are one object.
         types = tuple([id(value.type) for value in (*op.operands, *op.results)])
-        key = (evaluator, types, tuple(op.properties.items()))
+        key = (evaluator, types, tuple(op.properties.items()), evaluator.surroundings(op, self.settings))
         kernel = self._kernels.get(key)
         if kernel is None:
             kernel = self._kernels[key] = self._described(op, evaluator.build(op, self.settings))

@@ -6,7 +6,7 @@ a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a funct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -207,6 +207,8 @@ class Elementwise:
     may_be_scalar: frozenset[int] = frozenset()
     #: What the op does to a memref.
     on_memrefs: OnValues | None = None
+    #: What the kernel depends on besides the types and attributes of the op, such as what its operands are made of.
+    surroundings: Callable[[Operation, Settings], Hashable] = lambda op, settings: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     POSITIVE_32,
     accuracy_problem,
 )
+from halfulp.interp.dialects.stablehlo.divisors import is_inverted
 from halfulp.interp.dialects.stablehlo.forms import BINARY, UNARY
 from halfulp.interp.dialects.stablehlo.quantized import any_quantized, of_elements, selecting
 from halfulp.interp.dialects.stablehlo.types import (
@@ -270,6 +271,26 @@ _BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
 """The letters for the elements of all operands and of the result, and the kernels."""
 
 
+_INVERTED = ("f16", "f32", "f64")
+
+
+def _inverts(op: Operation, settings: Settings) -> bool:
+    """Tell whether a division multiplies with the inverse of its divisor."""
+    type_ = element_of(op.operands[0])
+    return settings.profile.divisors == "inverted" and str(type_) in _INVERTED and is_inverted(op)
+
+
+def _divide(op: Operation, settings: Settings) -> Kernel:
+    type_ = element_of(op.operands[0])
+    element = Element(type_, settings.profile)
+    if _inverts(op, settings):
+        return semantics.divide_by_inverse(element.format, element.profile)
+    return _chosen(op, type_, _BINARY_ROWS["divide"][1])(element)
+
+
+_DIVISION = Elementwise(of_elements(_divide), surroundings=_inverts)
+
+
 def kernel_of(name: str, op: Operation, type_: ty.Type, profile: Profile) -> Kernel:
     """Return the kernel of an elementwise op on elements of a type, for an op that computes with it."""
     makes = _BINARY_ROWS[name][1] if name in _BINARY_ROWS else _UNARY_ROWS[name][2]
@@ -364,7 +385,7 @@ for _mnemonic, (_letters, _makes) in _BINARY_ROWS.items():
         results={"result": tensor_of(_letters)},
         traits=_ELEMENTWISE,
         verify=_verify_add if _mnemonic == "add" else compatible,
-        evaluate=evaluated(_makes),
+        evaluate=_DIVISION if _mnemonic == "divide" else evaluated(_makes),
     )
 
 # --- conversions ------------------------------------------------------------------------------------------------------

@@ -189,6 +189,19 @@ def test_known_answers_of_two(name: str, z: complex, w: complex, expected: compl
     assert same(found.imag, expected.imag), found
 
 
+def test_the_signs_of_zeros_say_on_which_side_of_a_cut_an_angle_is() -> None:
+    """Each step of -i log((x + iy) / sqrt(x**2 + y**2)) as C computes it, with its signs of zeros, and then rounded."""
+    for signs in itertools.product((1.0, -1.0), repeat=4):
+        for a, b, c, e in ((0.0, 2.0, 1.0, 0.0), (0.0, 2.0, 0.0, 0.0), (0.0, 1.0, 3.0, 0.0), (0.5, 2.0, 1.0, 1.0)):
+            y, x = complex(a * signs[0], b * signs[1]), complex(c * signs[2], e * signs[3])
+            root = cmath.sqrt(x * x + y * y)
+            above, length = complex(x.real - y.imag, x.imag + y.real), root.real**2 + root.imag**2
+            real = (above.real * root.real + above.imag * root.imag) / length
+            imag = (above.imag * root.real - above.real * root.imag) / length
+            found = binary("atan2", y, x).real
+            assert math.isclose(found, math.atan2(imag, real)), (y, x)
+
+
 def _samples(dtype: type[np.floating[npt.NBitBase]], count: int) -> npt.NDArray[np.unsignedinteger[npt.NBitBase]]:
     rng = np.random.default_rng(1)
     special = [0, -0.0, 1, -1, 2, 0.5, INF, -INF, NAN, 1e-40, 1e30, 3, -4, 0.25]

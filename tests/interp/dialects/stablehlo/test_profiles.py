@@ -85,6 +85,30 @@ DOT = """func.func @main(%a: tensor<4xbf16>, %b: tensor<4xbf16>) -> tensor<bf16>
   %r = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<bf16>
   return %r : tensor<bf16> }"""
 
+
+def division(divisor: str, more: str = "", element: str = "f32", operands: str = "%a, %d") -> str:
+    """Return a program with a division of %a by %d. ``divisor``: the ops that make %d, where T is the type of eight
+    elements and E of one. ``more``: further arguments.
+    """
+    divide = f"%r = stablehlo.divide {operands} : T"
+    text = f"func.func @main(%a: T{more}) -> T {{ {divisor} {divide}  return %r : T }}"
+    return text.replace("T", f"tensor<8x{element}>").replace("E", f"tensor<{element}>")
+
+
+THREE = "%d = stablehlo.constant dense<3.0> : T "
+CONSTANT = THREE.replace("%d", "%c")
+SPREAD = "%d = stablehlo.broadcast_in_dim %b, dims = [] : (E) -> T "
+OTHER_USE = "%c = stablehlo.add %b, %b : E %e = stablehlo.broadcast_in_dim %c, dims = [] : (E) -> T %f = stablehlo.minimum %a, %e : T "
+CALLED = """func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %r = func.call @by(%a, %n) : (tensor<8xf32>, tensor<i32>) -> tensor<8xf32>
+  return %r : tensor<8xf32> }
+func.func private @by(%a: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+  %c = stablehlo.convert %n : (tensor<i32>) -> tensor<f32>
+  %d = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<8xf32>
+  %r = stablehlo.divide %a, %d : tensor<8xf32>
+  return %r : tensor<8xf32> }"""
+
 scalars: Any = np
 f32, i32, i8, u8 = scalars.float32, scalars.int32, scalars.int8, scalars.uint8
 row_of: Any = Row
@@ -94,6 +118,17 @@ I3, TINY = "tensor<3xi32>", f32([1e-40, -1e-40])
 THREES, ZEROS = i32([7, -7, -(2**31)]), i32([0, 0, 0])
 ORDERED = (f32([-0.0, -np.nan, 1, np.nan, -1]), f32([0.0, -1, np.nan, 1, -0.0]))
 BLOCKED = np.random.default_rng(3).normal(size=1000).astype(f32)
+
+
+NUMBERS = np.random.default_rng(4).normal(size=8)
+EIGHT = NUMBERS.astype(f32)
+
+
+def divided(program: str, by: Any, inverted: bool, *more: Any, numbers: Any = EIGHT) -> Row:
+    """Return the row of a division. ``inverted``: XLA multiplies with the inverse of the divisor ``by``."""
+    one, divisor = numbers.dtype.type(1), np.asarray(by, numbers.dtype)
+    quotient = numbers / divisor
+    return Row(program, (numbers, *more), quotient, quotient, numbers * (one / divisor) if inverted else quotient)
 
 
 def in_blocks(numbers: Any, initial: Any) -> Any:
@@ -149,6 +184,17 @@ ROWS: dict[str, Row] = {
     "padding of a window": row_of(WINDOW, (f32([1, 2, 3, 4]), f32(10)), f32([23, 16, 19, 27]), f32([23, 16, 19, 27]), f32([13, 16, 19, 17])),
     "initial value scattered": row_of(SELECT, (f32([1, 5, 2, 0]), f32([100, 1000, 10000]), f32(10)), f32([10, 1110, 10010, 10]), f32([10, 1130, 10020, 10]), f32([10, 1110, 10010, 10])),
     "sum of bf16 products": row_of(DOT, (np.array([256, 1, 1, 1], bf16), np.ones(4, bf16)), *[np.array(256, bf16)] * 2, np.array(260, bf16)),
+    "by a constant": divided(division(THREE), 3, True),
+    "f16 by a constant": divided(division(THREE, element="f16"), 3, True, numbers=NUMBERS.astype(scalars.float16)),
+    "f64 by a constant": divided(division(THREE, element="f64"), 3, True, numbers=NUMBERS),
+    "bf16 by a constant": divided(division(THREE, element="bf16"), 3, False, numbers=NUMBERS.astype(bf16)),
+    "by folded constants": divided(division(CONSTANT + "%e = stablehlo.add %c, %c : T %d = stablehlo.reverse %e, dims = [0] : T"), 6, True),
+    "by a constant of the caller": divided(CALLED, 3, True),
+    "by a barrier": divided(division(CONSTANT + "%d = stablehlo.optimization_barrier %c : T"), 3, False),
+    "by iota": divided(division(CONSTANT + "%i = stablehlo.iota dim = 0 : T %d = stablehlo.add %i, %c : T"), np.arange(3, 11), False),
+    "a constant": row_of(division(THREE, operands="%d, %a"), (EIGHT,), *[f32(3) / EIGHT] * 3),
+    "by a broadcast": divided(division(SPREAD, ", %b: E"), 3, True, f32(3)),
+    "by a broadcast of what has another use": divided(division(SPREAD + OTHER_USE, ", %b: E", operands="%f, %d"), 3, False, f32(3)),
     "small floats": row_of(binary("add", "tensor<2xf32>"), (TINY, TINY), *[TINY + TINY] * 2, f32([0.0, -0.0])),
     "small floats to bf16": row_of(unary("convert", "tensor<2xf32>", "tensor<2xbf16>"), (TINY,), *[TINY.astype(bf16)] * 3),
 }  # fmt: skip
@@ -269,6 +315,23 @@ def test_sums_of_other_shapes_and_types_are_those_of_xla() -> None:
     assert not failures
 
 
+@pytest.mark.jax
+def test_averages_and_shares_are_those_of_xla() -> None:
+    jax: Any = import_module("jax")
+    jnp = jax.numpy
+
+    def shares(x: Any) -> Any:
+        low, high = jnp.min(x, 0), jnp.max(x, 0)
+        return (x - low) / (high - low), x / jnp.sum(x, axis=-1, keepdims=True), x - jnp.mean(x, -1, keepdims=True)
+
+    for kind in (f32, scalars.float16):
+        given = (np.random.default_rng(14).random((6, 7)) + 0.1).astype(kind)
+        module, expected = hu.from_jax(shares, given), jax.jit(shares)(given)
+        for profile in ("xla-cpu", "stablehlo") if kind is f32 else ("xla-cpu",):
+            for found, right in zip(hu.run(module, given, profile=profile), expected, strict=True):
+                assert same(found.numpy(), np.asarray(right)) == (profile == "xla-cpu")
+
+
 def in_two_sums(image: Any, kernel: Any) -> Any:
     """Convolve as Eigen does without AVX-512: one sum of the even and one of the odd products, each by fma."""
     rows, columns, inner, _ = kernel.shape
@@ -342,6 +405,7 @@ def test_each_new_field_alone() -> None:
         "window outside": ("scatter_windows=whole", "xla"),
         "sum in blocks": ("reduction_blocks=of_32", "xla"),
         "padding of a window": ("padding_of_windows=skipped", "xla"),
+        "by a constant": ("divisors=inverted", "xla"),
         "sum of bf16 products": ("sum_type=at_least_f32", "xla"),
         "small floats": ("denormals_f32=flush_both", "xla"),
     }
