@@ -111,11 +111,11 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
         make_directory(folder)
 
     def emit(program: RandomFunction, before: str, after: str | None) -> None:
-        if folder is not None:
-            stem = f"seed{program.seed}-{program.index:06}"
-            write_file(folder / f"{stem}.mlir", before.encode(), follow=False)
-            if after is not None:
-                write_file(folder / f"{stem}.after.mlir", after.encode(), follow=False)
+        assert folder is not None
+        stem = f"seed{program.seed}-{program.index:06}"
+        write_file(folder / f"{stem}.mlir", before.encode(), follow=False)
+        if after is not None:
+            write_file(folder / f"{stem}.after.mlir", after.encode(), follow=False)
 
     known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(max_steps=kind.max_steps))
     with console.progress_bar("programs") as progress:
@@ -127,7 +127,7 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
             kind=kind,
             seconds=arguments.seconds,
             most_failures=arguments.max_failures or functions.MAX_FINDINGS,
-            emit=emit,
+            emit=None if folder is None else emit,
             known=known,
             fp_contract=arguments.fp_contract,
             reduce=_reducing(pipeline, arguments),
@@ -410,9 +410,10 @@ difference is reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=ir
 IREE.
 
 With --from=mutated, programs are changed instead of grown: --seeds names files with them, such as the tests of MLIR.
-Without --seeds, they are programs of the kinds above. An edit puts an op on the way to an operand, replaces an op, a
-constant, an attribute, an element type or a size, adds a mask, a cast, a branch, a loop or a function. A program after
-which the pass does something new, such as to make an op that it has not made before, is changed again.
+Without --seeds, they are small ones that halfulp has, and small ones of the kinds above. An edit puts an op on the way
+to an operand, replaces an op, a constant, an attribute, an element type or a size, adds a mask, a cast, a branch, a
+loop or a function. A program after which the pass does something new, such as to make an op that it has not made
+before, is changed again. All run on a few inputs: most programs are tried, not most inputs.
 """
 
 
@@ -589,7 +590,7 @@ def _claims_page(rows: Sequence[_ClaimRow], arguments: ValidateArguments) -> Ite
         "the programs; [the command line](command-line.md#fuzz) describes the kinds. The other columns count",
         "programs:",
         "",
-        "- *unchanged*: the pass did not change the text.",
+        "- *unchanged*: the pass did not change the text, or moved, joined or removed constants only.",
         "- *refined*: the pass changed the text, and all results for all inputs are allowed.",
         "- *known*: results are wrong, and rows of `divergences.toml` predict every wrong bit.",
         "- *different*: a result is wrong, and no row predicts it. [Bugs found in MLIR](findings.md) has the programs.",

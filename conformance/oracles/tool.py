@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
@@ -250,7 +251,7 @@ class PassPipeline:
     """A pass pipeline of an mlir-opt. ``seconds``: the time limit of one process.
 
     ``in_generic_form``: the program is given modules in the generic form, and prints them so, which all versions of
-    MLIR read alike. What `apply` and `apply_all` return has the custom form of MLIR 22, if halfulp can read it.
+    MLIR read alike. What `apply` and `taken` return has the custom form of MLIR 22, if halfulp can read it.
     """
 
     tool: Tool
@@ -281,27 +282,40 @@ class PassPipeline:
 
     def apply(self, text: str, name: str = "<stdin>") -> str:
         """Return a module after the passes. ``name``: the file of the module in messages. Raise PassFailure."""
-        given = self._given(text)
+        given = self.given(text)
         try:
-            return self._taken(self._run([*self._form, self._option], given, name))
+            return self.taken(self._run([*self._form, self._option], given, name))
         except PassFailure as failure:
             raise self._blamed(failure, given, name) from None
 
     def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
-        """Return each module after the passes, or why there is none. Few processes run, unless passes fail."""
-        found: list[str | PassFailure] = []
-        for start in range(0, len(texts), MODULES):
-            found += self._together(list(map(self._given, texts[start : start + MODULES])))
+        """Return each module after the passes as the program prints it, or why there is none. Few processes run, unless
+        passes fail.
+
+        ``texts``: the modules as `given` returns them. `read` and `taken` take the results.
+        """
+        found = self._in_parts(texts, [self._option])
         if len(found) == 1 and isinstance(found[0], PassFailure):
-            found = [self._with_pass(found[0], self._given(texts[0]))]
-        return [one if isinstance(one, PassFailure) else self._taken(one) for one in found]
+            found = [self._with_pass(found[0], texts[0])]
+        return found
+
+    def unchanged(self, texts: Sequence[str], results: Sequence[str | PassFailure]) -> list[bool]:
+        """Tell which modules the passes have left as they were, except that constants were moved, joined or removed.
+
+        ``texts``, ``results``: what `apply_all` took and gave.
+        """
+        printed: Sequence[str | PassFailure] = self._in_parts(texts, []) if self.in_generic_form else texts
+        return [
+            isinstance(before, str) and isinstance(after, str) and (before == after or _is_alike(before, after))
+            for before, after in zip(printed, results, strict=True)
+        ]
 
     def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, PassFailure | None]:
         """Run the passes, and return what mlir-opt printed after each, and why it stopped early, if it did.
 
         Raise PassFailure if no pass has ended, unless the first one crashed.
         """
-        options, text = [*_OPTIONS, *_DUMPING, self._option], self._given(text)
+        options, text = [*_OPTIONS, *_DUMPING, self._option], self.given(text)
         try:
             done = self.tool.finished(options, text, self.seconds)
             code, said, failure = done.code, done.said, None
@@ -317,7 +331,7 @@ class PassPipeline:
         """Return the failure of one of many modules with the name of the pass, if one crashed; `apply_all` does not
         name it.
         """
-        return self._with_pass(failure, self._given(text))
+        return self._with_pass(failure, self.given(text))
 
     def _blamed(self, failure: PassFailure, text: str, name: str) -> PassFailure:
         """Return the failure that names the pass, if one crashed or made an op that the verifier rejects."""
@@ -369,12 +383,15 @@ class PassPipeline:
     def _form(self) -> tuple[str, ...]:
         return ("--mlir-print-op-generic",) * self.in_generic_form
 
-    def _given(self, text: str) -> str:
+    def given(self, program: str | Module) -> str:
         """Return the text of a module as the program gets it. The program knows no op of halfulp's dialect, but keeps
-        one that is in the generic form. Locations have their places in the text.
+        one that is in the generic form. Locations have their places in the text. Raises Unsupported for what the
+        program cannot read.
         """
         if self.in_generic_form:
-            return print_module(parse_module(text), generic=True)
+            module = program if isinstance(program, Module) else parse_module(program)
+            return print_module(module, generic=True)
+        text = program if isinstance(program, str) else print_module(program, schema=Schema.MLIR22)
         if _OWN not in text:
             return text
         try:
@@ -384,8 +401,8 @@ class PassPipeline:
         carried = any(op.name.startswith(_OWN) for op in module.walk())
         return print_module(module, generic=True, debug_info=True) if carried else text
 
-    def _taken(self, text: str) -> str:
-        """Return the text of a module that the program printed, in the form that callers get."""
+    def taken(self, text: str) -> str:
+        """Return the text of a module that the program printed, in the form that people get."""
         if not self.in_generic_form:
             return text
         try:
@@ -393,27 +410,34 @@ class PassPipeline:
         except HalfulpError:
             return text
 
-    def _together(self, texts: Sequence[str]) -> list[str | PassFailure]:
+    def _in_parts(self, texts: Sequence[str], options: Sequence[str]) -> list[str | PassFailure]:
+        """Run the program with the options on some modules at a time."""
+        found: list[str | PassFailure] = []
+        for start in range(0, len(texts), MODULES):
+            found += self._together(texts[start : start + MODULES], options)
+        return found
+
+    def _together(self, texts: Sequence[str], options: Sequence[str]) -> list[str | PassFailure]:
         if len(texts) == 1:
-            return [self._alone(texts[0])]
-        options = [*_OPTIONS, *self._form, "--split-input-file", self._option]
+            return [self._alone(texts[0], options)]
+        every = [*_OPTIONS, *self._form, "--split-input-file", *options]
         try:
-            printed = self.tool.finished(options, _MARKER.join(texts), self.seconds).printed
+            printed = self.tool.finished(every, _MARKER.join(texts), self.seconds).printed
             results = [part.text for part in split_input(printed)]
         except OracleError:
             results = []
         if len(results) != len(texts):
             half = len(texts) // 2
-            return self._together(texts[:half]) + self._together(texts[half:])
+            return self._together(texts[:half], options) + self._together(texts[half:], options)
         # A module that fails prints nothing: the message of mlir-opt is that of a process of its own.
         return [
-            _trimmed(result) if result.strip() else self._alone(text)
+            _trimmed(result) if result.strip() else self._alone(text, options)
             for text, result in zip(texts, results, strict=True)
         ]
 
-    def _alone(self, text: str) -> str | PassFailure:
+    def _alone(self, text: str, options: Sequence[str]) -> str | PassFailure:
         try:
-            return self._run([*self._form, self._option], text, "<stdin>")
+            return self._run([*self._form, *options], text, "<stdin>")
         except PassFailure as failure:
             # Of many crashes, as those of a reduction, none needs the name of its pass.
             return failure if failure.kind == "crash" else self._blamed(failure, text, "<stdin>")
@@ -470,3 +494,34 @@ class PassPipeline:
 def _trimmed(printed: str) -> str:
     """Return a module without the empty lines around it."""
     return printed.strip("\n") + "\n"
+
+
+_FUNCTION = re.compile(r'^(?= *"?func\.func\b)', re.MULTILINE)
+_CONSTANT = re.compile(r'^ *(%[\w$.-]+) = "?arith\.constant"?(.*)\n', re.MULTILINE)
+_NAME = re.compile(r"%[\w$.-]+")
+
+
+def _is_alike(before: str, after: str) -> bool:
+    """Tell whether two texts of a module differ at most in the places and the number of constants."""
+    one = _with_constants_inside(before)
+    return one is not None and one == _with_constants_inside(after)
+
+
+def _with_constants_inside(text: str) -> str | None:
+    """Return a module with each constant in place of its uses, and values numbered by their first place; None if two
+    constants of a function have one name.
+    """
+    parts = []
+    for part in _FUNCTION.split(text):
+        names = dict(_CONSTANT.findall(part))
+        body, count = _CONSTANT.subn("", part)
+        if len(names) != count:
+            return None
+        for name in _NAME.findall(body):
+            names.setdefault(name, f"%{len(names) - count}")
+        parts.append(_NAME.sub(partial(_named, names), body))
+    return "".join(parts)
+
+
+def _named(names: dict[str, str], found: re.Match[str]) -> str:
+    return names[found[0]]

@@ -30,6 +30,7 @@ from halfulp.conformance.whole_programs.validation import ValidationReport
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
 
 BATCH = 64
@@ -89,13 +90,13 @@ class OpCounts:
 class PassFuzzReport(SearchReport):
     """The result of a run.
 
-    ``unchanged``: programs that the pass leaves as they are; ``equal``: those with results that are all allowed, some
-    of them with equal bits; ``open``: those in which the language leaves every result open; ``permitted``: those with
-    differences that flags permit, all of which are explained; ``undefined``: those that were undefined on every input;
-    ``refused``: messages of mlir-opt; ``skipped``: reasons why a program was not compared; ``known``: programs by the
-    known divergences that explain all of their differences, ``known_programs`` in all. ``differing``: programs with
-    other differences; of each kind, one is in ``findings``, and ``again`` counts the others. ``inputs``,
-    ``undefined_inputs``: of all compared programs.
+    ``unchanged``: programs that the pass leaves as they are, perhaps with moved constants; ``equal``: those with
+    results that are all allowed, some of them with equal bits; ``open``: those in which the language leaves every
+    result open; ``permitted``: those with differences that flags permit, all of which are explained; ``undefined``:
+    those that were undefined on every input; ``refused``: messages of mlir-opt; ``skipped``: reasons why a program was
+    not compared; ``known``: programs by the known divergences that explain all of their differences, ``known_programs``
+    in all. ``differing``: programs with other differences; of each kind, one is in ``findings``, and ``again`` counts
+    the others. ``inputs``, ``undefined_inputs``: of all compared programs.
     """
 
     pipeline: str
@@ -150,7 +151,7 @@ def fuzz_pass(
     kind: ProgramKind = MIXED,
     seconds: float | None = None,
     most_failures: int = MAX_FINDINGS,
-    emit: Emit = lambda program, before, after: None,
+    emit: Emit | None = None,
     known: KnownByPass | None = None,
     fp_contract: str = "on",
     reduce: Reduce | None = None,
@@ -184,7 +185,7 @@ class PassJudge:
         report: PassFuzzReport,
         pipeline: PassPipeline,
         kind: ProgramKind,
-        emit: Emit,
+        emit: Emit | None,
         known: KnownByPass | None,
         most_failures: int,
         fp_contract: str = "on",
@@ -202,11 +203,12 @@ class PassJudge:
     def take(self, programs: Sequence[RandomFunction]) -> Iterator[FunctionFinding | None]:
         """Run the pass on the programs, and compare them one after the other."""
         with self.report.timed("making programs"):
-            texts = [text_of(program.module) for program in programs]
+            texts = [self._pipeline.given(program.module) for program in programs]
         with self.report.timed("mlir-opt"):
             results = self._pipeline.apply_all(texts)
-        for program, before, after in zip(programs, texts, results, strict=True):
-            yield self._one(program, before, after)
+            unchanged = self._pipeline.unchanged(texts, results)
+        for program, after, same in zip(programs, results, unchanged, strict=True):
+            yield self._one(program, after, same)
 
     def keep(self, found: FunctionFinding) -> None:
         """Count a finding: as known, as one of a kind that was found before, or as a new one."""
@@ -225,27 +227,30 @@ class PassJudge:
         if len(report.findings) + len(report.broken) >= self._most_failures:
             report.stopped = ENOUGH_FOUND
 
-    def _one(self, program: RandomFunction, before: str, after: str | PassFailure) -> FunctionFinding | None:
-        """Count a program, and return what is wrong with it."""
+    def _one(self, program: RandomFunction, after: str | PassFailure, same: bool) -> FunctionFinding | None:
+        """Count a program, and return what is wrong with it. ``same``: the pass has not changed it."""
         report = self.report
         report.programs += 1
         names = ops_of(program.module)
         report.steps += names.total()
         for name in names:
             report.ops.setdefault(name, OpCounts()).programs += 1
-        self._emit(program, before, None if isinstance(after, PassFailure) else after)
+        if self._emit is not None:
+            taken = None if isinstance(after, PassFailure) else self._pipeline.taken(after)
+            self._emit(program, text_of(program.module), taken)
         if isinstance(after, PassFailure):
             if after.kind == "refusal":
                 report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
                 return None
             report.crashed += after.kind != "invalid"
+            before = text_of(program.module)
             failure = self._pipeline.blamed(after, before)
             if after.where and pass_differences.crash_kind(after) in self._kinds:  # the same place again
                 report.again[pass_differences.crash_text(failure)] += 1
                 report.differing += after.kind == "invalid"
                 return None
             return BrokenPass(program, before, failure, self._first_input(program))
-        if after == before:
+        if same:
             report.unchanged += 1
             return None
         try:
@@ -255,7 +260,7 @@ class PassJudge:
             report.skipped[_without_numbers(error.message)] += 1
             return None
         left = ops_of(changed)
-        outcome = self._compared(program, before, after, changed)
+        outcome = self._compared(program, after, changed)
         if outcome is None:
             self._kind.learn(program, names, left)
         for name in names:
@@ -264,11 +269,14 @@ class PassJudge:
             counts.ops_changed += left[name] != names[name]
         return outcome
 
-    def _compared(self, program: RandomFunction, before: str, after: str, changed: Module) -> FunctionFinding | None:
+    def _compared(self, program: RandomFunction, after: str, changed: Module) -> FunctionFinding | None:
         """Compare a program with what a pass made of it, and count the outcome."""
-        report = self.report
+        report, before = self.report, ""
         with report.timed("comparing"):
-            found = compare(program.module, changed, report.seed, self._known, self._kind, self._fp_contract)
+            found = self._comparison(program.module, changed)
+            if found.differing:  # what is shown is the text
+                before = text_of(program.module)
+                found = self._comparison(parse_module(before), changed)
         if found.problem is not None:
             report.skipped[_without_numbers(found.problem.message)] += 1
             return None
@@ -276,7 +284,7 @@ class PassJudge:
         report.undefined_inputs += found.undefined
         report.exhaustive += found.exhaustive and not found.skipped
         if found.differing:
-            return PassFinding(program, before, after, found.counterexamples[0])
+            return PassFinding(program, before, self._pipeline.taken(after), found.counterexamples[0])
         if found.known:
             self._count_known({name for each in found.known for name in each}, program)
         elif found.compared:
@@ -292,6 +300,9 @@ class PassJudge:
         else:
             report.skipped["it has no results"] += 1
         return None
+
+    def _comparison(self, before: Module, after: Module) -> ValidationReport:
+        return compare(before, after, self.report.seed, self._known, self._kind, self._fp_contract)
 
     def _count_known(self, names: set[str], program: RandomFunction) -> None:
         self.report.known.update(names)

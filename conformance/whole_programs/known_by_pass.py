@@ -68,7 +68,8 @@ class Transformed:
     def after(self, modules: Sequence[Module]) -> list[Module | Unanswered | OracleError]:
         """Return each module after the passes, or why there is none."""
         new = list(dict.fromkeys(module for module in modules if module not in self._after))
-        for module, text in zip(new, self._pipeline.apply_all([text_of(module) for module in new]), strict=True):
+        texts = self._pipeline.apply_all(list(map(self._pipeline.given, new)))
+        for module, text in zip(new, texts, strict=True):
             self._after[module] = self._read(text)
         return [self._after[module] for module in modules]
 

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Unavailable
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_tool, pass_run
@@ -103,7 +102,7 @@ class SamePassDifference:
         """Yield how the pass changes each program on its own arguments. A program that cannot be compared does not
         count as different.
         """
-        results = self._pipeline.apply_all([text_of(program.module) for program in programs])
+        results = self._pipeline.apply_all([self._pipeline.given(program.module) for program in programs])
         for program, after in zip(programs, results, strict=True):
             if isinstance(after, PassFailure):
                 yield None if after.kind == "refusal" else PassCrash(program, after)
@@ -130,7 +129,7 @@ class SamePassDifference:
             return None
         example = report.counterexamples[0]
         kept = ClosedProgram(program.module, program.function, example.arguments)
-        return PassDifference(kept, after, two, example)
+        return PassDifference(kept, self._pipeline.taken(after), two, example)
 
 
 def arguments_of(program: ClosedProgram) -> Arguments:

@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
@@ -21,6 +20,7 @@ from halfulp.conformance.whole_programs.generator.mutated import SEED_STEPS, Mut
 from halfulp.conformance.whole_programs.generator.structured import structured_functions
 from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module
 
@@ -33,7 +33,8 @@ class ProgramKind:
 
     ``functions``: yields some functions of a seed, from a given number on. ``inputs``: the number of inputs for a
     program that does not run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one
-    input after the other. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
+    input after the other; ``tensor_inputs``: the same for one with a tensor, which holds many numbers; 0 means
+    ``inputs``. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
     its inputs.
     """
 
@@ -42,6 +43,7 @@ class ProgramKind:
     memory_inputs: int
     max_steps: int
     samples: bool = False
+    tensor_inputs: int = 0
     learn: Callable[[RandomFunction, Counter[str], Counter[str]], object] = lambda program, before, after: None
 
 
@@ -79,25 +81,26 @@ class Programs:
     not_lowered: Counter[str] = field(default_factory=Counter)
 
 
-GROWN_SEEDS = 30
-"""The number of programs of each start that are changed, if no files are given."""
+SEEDS = Path(__file__).with_name("seeds.mlir")
+"""Small programs, which are changed if no files are given."""
+
+GROWN_SEEDS, GROWN_OPS = 10, 16
+"""The number of random programs of each start that are changed then too, and the most ops that one of them has."""
 
 
 def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), files: Sequence[Path] = ()) -> Programs:
     """Return the programs of a start. Programs of a stage are lowered by `lowering_tool`.
 
     ``files``: for "mutated", MLIR files and folders of them, whose functions are changed; without files, these are
-    programs of ``others``. Raises InputError if there are none.
+    `SEEDS` and random programs of ``others``. Raises InputError if there are none.
     """
     if start == MUTATED:
-        grown = (programs_from(other, tool).kind.functions(0, GROWN_SEEDS, 0) for other in others if other != MUTATED)
-        seeds = programs_of(files) if files else (program.module for programs in grown for program in programs)
-        pool = Mutants(list(seeds))
+        pool = Mutants([*programs_of(files or [SEEDS]), *([] if files else _grown(others, tool))])
         if not pool.seeds:
             named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
             raise InputError(f"there is no program to change: halfulp runs no function of {named}")
-        kind = ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS, learn=pool.learn)
-        return Programs(kind)
+        counts = {"inputs": 32, "memory_inputs": 8, "tensor_inputs": 8, "max_steps": SEED_STEPS}
+        return Programs(ProgramKind(pool.functions, **counts, samples=True, learn=pool.learn))
     if start in KINDS:
         return Programs(KINDS[start])
     kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))
@@ -106,7 +109,7 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
     def lowered(seed: int, count: int, first: int) -> Iterator[RandomFunction]:
         programs = kind.functions(seed, count, first)
         while batch := list(islice(programs, BATCH)):
-            texts = lowering.apply_all([text_of(program.module) for program in batch])
+            texts = lowering.apply_all([lowering.given(program.module) for program in batch])
             for program, text in zip(batch, texts, strict=True):
                 try:
                     if isinstance(text, PassFailure):
@@ -118,6 +121,14 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
                     yield replace(program, module=module)
 
     return Programs(replace(kind, functions=lowered), lost)
+
+
+def _grown(starts: Sequence[str], tool: Tool) -> Iterator[Module]:
+    """Yield small random programs of some starts."""
+    for start in starts:
+        if start != MUTATED:
+            made = (program.module for program in programs_from(start, tool).kind.functions(0, 6 * GROWN_SEEDS, 0))
+            yield from islice((module for module in made if ops_of(module).total() <= GROWN_OPS), GROWN_SEEDS)
 
 
 def lowering_tool(tool: Tool) -> Tool:
@@ -135,8 +146,10 @@ def lowering_tool(tool: Tool) -> Tool:
 
 def inputs_of(module: Module, seed: int, kind: ProgramKind) -> Inputs:
     """Return the inputs with which a program runs: all if there are few, else corners and random values."""
-    memory = any(name.startswith("memref.") for name in ops_of(module))
-    return Inputs(kind.memory_inputs if memory else kind.inputs, seed, max_steps=kind.max_steps, samples=kind.samples)
+    types = {type(value.type) for op in module.walk() for value in (*op.operands, *op.results)}
+    tensor_inputs = kind.tensor_inputs if ty.TensorType in types else 0
+    count = kind.memory_inputs if ty.MemRefType in types else tensor_inputs or kind.inputs
+    return Inputs(count, seed, max_steps=kind.max_steps, samples=kind.samples)
 
 
 def ops_of(module: Module) -> Counter[str]:

@@ -12,6 +12,7 @@ from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import Finished, PassFailure, PassPipeline, Tool
 from halfulp.interp.ir.errors import HalfulpError, VerifyError
+from halfulp.interp.loading import parse_module
 
 CANONICALIZE = "builtin.module(canonicalize)"
 
@@ -288,4 +289,35 @@ def test_programs_may_have_the_generic_form(fake: Fake, tmp_path: Path) -> None:
     assert pipeline.apply("func.func @f(%x: i8) -> i8 {\n  return %x : i8\n}\n").strip() == one.strip()
     assert '"func.return"(%arg0)' in kept.read_text(encoding="utf-8")
     assert "--mlir-print-op-generic" in kept.read_text(encoding="utf-8")
-    assert pipeline.apply_all([one, one]) == [one, one]
+    given = pipeline.given(parse_module(one))
+    assert '"func.return"(%arg0)' in given
+    found = pipeline.apply_all([given, given])
+    assert [pipeline.taken(text) for text in found if isinstance(text, str)] == [one, one]
+
+
+def test_a_module_with_moved_constants_is_unchanged(fake: Fake) -> None:
+    before = """
+      func.func @f(%x: i8) -> i8 {
+        %c7_i8 = arith.constant 7 : i8
+        %0 = arith.addi %x, %c7_i8 : i8
+        %c7_i8_0 = arith.constant 7 : i8
+        %1 = arith.muli %0, %c7_i8_0 : i8
+        return %1 : i8
+      }
+      func.func @g() -> i8 {
+        %c9_i8 = arith.constant 9 : i8
+        return %c9_i8 : i8
+      }
+    """
+    # One constant is joined with another one, and has another name.
+    joined = before.replace("        %c7_i8_0 = arith.constant 7 : i8\n", "").replace("%c7_i8_0", "%c7_i8")
+    same = [before, joined.replace("%c7_i8", "%c"), joined.replace("%0", "%5")]
+    other = [
+        before.replace("%c7_i8_0 = arith.constant 7", "%c7_i8_0 = arith.constant 8"),
+        before.replace("constant 9", "constant 7"),
+        before.replace("muli %0, %c7_i8_0", "muli %c7_i8_0, %0"),
+        before.replace("return %1", "return %0"),
+        before.replace("%c7_i8_0 =", "%c7_i8 ="),
+    ]
+    after: list[str | PassFailure] = [*same, *other, PassFailure("no")]
+    assert fake("exit 1").unchanged([before] * len(after), after) == [True] * 3 + [False] * 6

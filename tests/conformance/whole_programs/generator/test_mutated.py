@@ -17,6 +17,7 @@ from halfulp.conformance.whole_programs.generator.kinds import programs_from
 from halfulp.conformance.whole_programs.generator.mutated import EDITS, Draft, Edit, Mutants, mutant, programs_of
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.loading import parse_module
+from halfulp.interp.text.printer import print_module
 from halfulp.interp.verifier import verify
 
 LOOPS = """
@@ -74,11 +75,15 @@ def test_each_edit_makes_other_programs_that_are_valid(edit: Edit) -> None:
 
 def test_a_changed_program_is_what_its_text_says_and_depends_on_the_seed() -> None:
     module = parse_module(MATMUL, "<test>")
-    texts = [[text_of(mutant(module, random.Random(seed)) or module) for seed in range(20)] for _ in range(2)]
+    made = [[mutant(module, random.Random(seed)) or module for seed in range(20)] for _ in range(2)]
+    texts = [list(map(text_of, modules)) for modules in made]
+    generic = [print_module(each, generic=True) for each in made[0]]
     assert texts[0] == texts[1]
     assert len(set(texts[0])) > 15
     for text in texts[0]:
-        assert text_of(parse_module(text, "<again>")) == text
+        module = parse_module(text, "<again>")
+        assert text_of(module) == text
+        assert print_module(module, generic=True) in generic
 
 
 def test_bodies_that_follow_from_the_name_of_an_op_are_not_changed() -> None:
@@ -115,11 +120,13 @@ def test_programs_of_files(tmp_path: Path) -> None:
 def test_the_pool_keeps_programs_after_which_a_pass_did_something_new() -> None:
     pool = Mutants([parse_module(MATMUL, "<test>")])
     one, two, three = (RandomFunction(1, k, parse_module(LOOPS, "<test>")) for k in range(3))
-    pool.learn(one, Counter({"arith.addi": 2}), Counter({"arith.addi": 1}))
+    pool.learn(one, Counter({"arith.addi": 2, "a": 1}), Counter({"arith.addi": 1}))
     pool.learn(two, Counter({"arith.addi": 5}), Counter({"arith.addi": 3}))
     assert pool.kept == [one.module]
     pool.learn(three, Counter({"arith.addi": 2}), Counter({"arith.addi": 1, "arith.muli": 1}))
     assert pool.kept == [one.module, three.module]
+    pool.learn(two, Counter({"arith.addi": 2, "a": 1}), Counter({"arith.muli": 1}))  # a new pair
+    assert pool.kept == [one.module, three.module, two.module]
     (first, second) = pool.functions(1, 2, 0)
     assert first.module is pool.seeds[0]
     assert text_of(second.module) != text_of(first.module)
