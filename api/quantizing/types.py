@@ -45,7 +45,8 @@ def quantized_type(
 ) -> ty.UniformQuantizedType:
     """Return the type ``!quant.uniform<…>`` with these scales: expressed = (stored - zero point) * scale.
 
-    ``storage``: an integer type of 1 to 32 bits, as "i8", "u8" or np.uint8; ``expressed``: a float type.
+    ``storage``: an integer type of 1 to 32 bits, as "i8", "u8" or np.uint8; ``expressed``: a float type. In MLIR,
+    "u8" and "ui8" are two types with the same numbers, and so are "i8" and "si8".
     ``scale``: a number for the whole tensor; with ``axis``, one number for each index of that dimension; with
     ``block``, an array with one number for each block, which has as many dimensions as the tensor. The numbers may be
     floats, Fractions, arrays or `Value`s; each number is rounded once, to nearest even, to the expressed type.
@@ -64,7 +65,7 @@ def quantized_type(
     zero point or a bound outside the storage type, and for axes and blocks that do not match the scales; TypeMismatch
     for other types. Source: the document of the quant dialect, "Quantized types".
     """
-    width, signed = _storage(storage)
+    width, signed, sign = _storage(storage)
     float_type = as_type(expressed)
     if not isinstance(float_type, ty.FloatType):
         raise TypeMismatch(f"the expressed type is '{float_type}', but must be a float type", hint='as in "f32"')
@@ -84,12 +85,13 @@ def quantized_type(
         axis if blocks is None else None,
         blocks,
         () if blocks is None else scales.shape,
+        storage_type_sign=sign,
     )
 
 
-def _storage(storage: Any) -> tuple[int, bool]:
-    """Return the width of a storage type, and whether it is signed; MLIR spells an unsigned one "u8" inside of a
-    quantised type.
+def _storage(storage: Any) -> tuple[int, bool, ty.Signedness]:
+    """Return the width of a storage type, whether its numbers are signed, and the sign that the type itself has: that
+    of NumPy's types, and of "u8" inside of a quantised type, has none.
     """
     unsigned = _UNSIGNED.fullmatch(storage) if isinstance(storage, str) else None
     found = ty.IntegerType(int(unsigned[1]), "unsigned") if unsigned else as_type(storage)
@@ -97,7 +99,8 @@ def _storage(storage: Any) -> tuple[int, bool]:
         raise TypeMismatch(f"the storage type is '{found}', but must be an integer type", hint='as in "i8" or "u8"')
     if not 1 <= found.width <= MAX_STORAGE_WIDTH:
         raise ValueError(f"the storage type '{found}' has {found.width} bits, but must have 1 to {MAX_STORAGE_WIDTH}")
-    return found.width, found.signedness != "unsigned"
+    own = unsigned is None and isinstance(storage, str | ty.Type)
+    return found.width, found.signedness != "unsigned", found.signedness if own else "signless"
 
 
 def _bounds(low: int | None, high: int | None, lowest: int, highest: int) -> tuple[int, int]:

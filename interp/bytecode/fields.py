@@ -448,6 +448,8 @@ def _complex(t: ty.ComplexType) -> str | None:
 def _stored(t: ty.UniformQuantizedType | ty.AnyQuantizedType) -> str | None:
     if not 1 <= t.storage_width <= MAX_STORAGE_WIDTH:
         return f"numbers stored in {t.storage_width} bits"
+    if t.storage_type_sign == ("unsigned" if t.storage_signed else "signed"):
+        return f"{'signed' if t.storage_signed else 'unsigned'} numbers stored as '{ty.storage_type(t)}'"
     low, high = _bounds(t)
     if not low <= t.storage_min < t.storage_max <= high:
         return f"stored numbers from {t.storage_min} to {t.storage_max}, where the type has {low} to {high}"

@@ -28,11 +28,14 @@ from halfulp.interp.ir import types as ty
 
 
 class _EncodedStorage(NamedTuple):
-    """The storage of a quantised type. ``special``: the type that newer MLIR stores instead of an integer."""
+    """The storage of a quantised type. ``special``: the type that newer MLIR stores instead of an integer.
+    ``type_sign``: that of the integer type.
+    """
 
     width: int
     signed: bool
     special: ty.Type | None
+    type_sign: ty.Signedness
 
 
 def _storage(flags: int, storage: ty.Type) -> _EncodedStorage | None:
@@ -43,7 +46,8 @@ def _storage(flags: int, storage: ty.Type) -> _EncodedStorage | None:
     width = stored.format.bits if isinstance(stored, ty.FloatType) else stored.width
     if isinstance(stored, ty.FloatType) and width > 8:
         return None
-    return _EncodedStorage(width, bool(flags), special)
+    type_sign: ty.Signedness = storage.signedness if isinstance(storage, ty.IntegerType) else "signless"
+    return _EncodedStorage(width, bool(flags), special, type_sign)
 
 
 def _any_quantized(
@@ -52,11 +56,11 @@ def _any_quantized(
     head = _storage(flags, storage)
     if head is None:
         return None
-    return ty.AnyQuantizedType(head.width, head.signed, least, most, expressed, head.special)
+    return ty.AnyQuantizedType(head.width, head.signed, least, most, expressed, head.special, head.type_sign)
 
 
 def _head(t: ty.UniformQuantizedType | ty.AnyQuantizedType) -> tuple[int, ty.Type]:
-    return int(t.storage_signed), t.storage or ty.IntegerType(t.storage_width)
+    return int(t.storage_signed), ty.storage_type(t)
 
 
 def _quantized(
@@ -88,7 +92,15 @@ def _per_layer(
     if head is None:
         return None
     return ty.UniformQuantizedType(
-        head.width, head.signed, least, most, expressed, (scale,), (point,), storage=head.special
+        head.width,
+        head.signed,
+        least,
+        most,
+        expressed,
+        (scale,),
+        (point,),
+        storage=head.special,
+        storage_type_sign=head.type_sign,
     )
 
 
@@ -106,7 +118,16 @@ def _per_axis(
     if head is None or len(scales) != len(points):
         return None
     return ty.UniformQuantizedType(
-        head.width, head.signed, least, most, expressed, scales, points, axis, storage=head.special
+        head.width,
+        head.signed,
+        least,
+        most,
+        expressed,
+        scales,
+        points,
+        axis,
+        storage=head.special,
+        storage_type_sign=head.type_sign,
     )
 
 
@@ -136,7 +157,17 @@ def _per_block(
     blocks = tuple(zip(axes, sizes, strict=True))
     parameters = tuple(size or 0 for size in shape)
     return ty.UniformQuantizedType(
-        head.width, head.signed, least, most, expressed, numbers, zeros, None, blocks, parameters
+        head.width,
+        head.signed,
+        least,
+        most,
+        expressed,
+        numbers,
+        zeros,
+        None,
+        blocks,
+        parameters,
+        storage_type_sign=head.type_sign,
     )
 
 

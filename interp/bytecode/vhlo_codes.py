@@ -226,11 +226,15 @@ def _quantized(type: VhloType) -> ty.Type | None:
         return None
     if type.mnemonic == "quant_v1":
         scale, point, least, most = rest
-        return ty.UniformQuantizedType(stored.width, bool(flags), least, most, real, (scale,), (point,))
+        return ty.UniformQuantizedType(
+            stored.width, bool(flags), least, most, real, (scale,), (point,), storage_type_sign=stored.signedness
+        )
     axis, least, most, scales, points = rest
     if len(scales) != len(points):
         return None
-    return ty.UniformQuantizedType(stored.width, bool(flags), least, most, real, scales, points, axis)
+    return ty.UniformQuantizedType(
+        stored.width, bool(flags), least, most, real, scales, points, axis, storage_type_sign=stored.signedness
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -259,8 +263,7 @@ def vhlo_of(type: ty.Type) -> VhloType | None:
         case ty.TupleType():
             return _made("tuple_v1", type.elements)
         case ty.UniformQuantizedType(block_sizes=None, storage=None):
-            # The type of the stored numbers has no sign: the flags tell it.
-            head = _made("", ty.IntegerType(type.storage_width), type.expressed)
+            head = _made("", ty.storage_type(type), type.expressed)
             if head is None:
                 return None
             flags, low, high = int(type.storage_signed), type.storage_min, type.storage_max

@@ -234,7 +234,8 @@ class UniformQuantizedType(Type):
     one scale per index of it. Sub-channel: ``block_sizes`` has (axis, size) pairs, and the scales form an array of
     ``parameter_shape``, row-major. ``scales``: the literals' values as f64 (sub-channel: rounded to the expressed type,
     as MLIR does). ``storage``: None for integers; newer MLIR also stores a float type or a `QuantileType`, whose bounds
-    are integers.
+    are integers. ``storage_type_sign``: that of the integer type; for MLIR, `ui8` is not the type `u8`, whose integers
+    have no sign of their own, and `si8` is not `i8`.
     """
 
     storage_width: int
@@ -248,6 +249,7 @@ class UniformQuantizedType(Type):
     block_sizes: tuple[tuple[int, int], ...] | None = None
     parameter_shape: tuple[int, ...] = ()
     storage: Type | None = None
+    storage_type_sign: Signedness = "signless"
 
     @property
     def along_axes(self) -> bool:
@@ -296,7 +298,9 @@ class QuantileType(Type):
 
 @immutable
 class AnyQuantizedType(Type):
-    """``!quant.any<i8<-16:7>:f32>``: stored integers of unknown scale; ``expressed`` may be None."""
+    """``!quant.any<i8<-16:7>:f32>``: stored integers of unknown scale; ``expressed`` may be None. The other fields are
+    those of `UniformQuantizedType`.
+    """
 
     storage_width: int
     storage_signed: bool
@@ -304,6 +308,7 @@ class AnyQuantizedType(Type):
     storage_max: int
     expressed: Type | None = None
     storage: Type | None = None
+    storage_type_sign: Signedness = "signless"
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Return the text ``!quant.any<…>``."""
@@ -327,6 +332,11 @@ class CalibratedQuantizedType(Type):
 
 QuantizedType = UniformQuantizedType | AnyQuantizedType | CalibratedQuantizedType
 ShapedType = VectorType | TensorType | MemRefType
+
+
+def storage_type(type: UniformQuantizedType | AnyQuantizedType) -> Type:
+    """Return the type in which a quantised element is stored: for ``u8``, which has no sign of its own, ``i8``."""
+    return type.storage or IntegerType(type.storage_width, type.storage_type_sign)
 
 
 def F(name: str) -> FloatType:
@@ -499,10 +509,12 @@ def _dimensions(shape: Shape | None) -> str:
 
 def _storage(type: UniformQuantizedType | AnyQuantizedType) -> str:
     bounds = (type.storage_min, type.storage_max)
+    name = str(storage_type(type))
     if type.storage is not None:
-        name, whole = str(type.storage), special_storage_bounds(type.storage)
+        whole = special_storage_bounds(type.storage)
     else:
-        name = f"{'i' if type.storage_signed else 'u'}{type.storage_width}"
+        if name.startswith("i") and not type.storage_signed:
+            name = f"u{type.storage_width}"
         whole = storage_bounds(type.storage_width, type.storage_signed)
     if bounds == whole:
         return name

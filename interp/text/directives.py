@@ -23,6 +23,7 @@ from halfulp.interp.ir.attributes import (
 )
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition, ParameterKind
+from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, TensorType, Type
 from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read_mixed
@@ -127,6 +128,10 @@ def _written_as(form: ParameterKind) -> _Shape:
     return _Shape(form.read, lambda printer, attribute: form.spell(attribute, printer.names))
 
 
+_OF_THE_OP = "expected integer value", "integer value too large"
+"""What MLIR says of a number in a list, as an error of the op."""
+
+
 def _checked(kind: AttributeConstraint | EnumDefinition, special: ReadAttribute | None, prefix: str) -> ReadAttribute:
     # In MLIR a string has a type. The op's own rules report a wrong string, a wrong type where the op needs a type, and
     # a wrong number.
@@ -136,7 +141,12 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: ReadAttribute 
 
     def read(p: OpParser) -> Attribute:
         at = p.pos
-        attribute = special(p) if special is not None else p.attribute()
+        try:
+            attribute = special(p) if special is not None else p.attribute()
+        except ParseError as error:
+            if error.message in _OF_THE_OP:
+                error.message = prefix + error.message
+            raise
         if not kind.accepts(attribute) and not isinstance(attribute, left_to_the_op):
             p.error(f"{prefix}invalid kind of attribute specified", at)
         return attribute

@@ -179,7 +179,7 @@ def verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
         raise call.rule_broken(
             f"'{callee.root}' does not reference a valid function", hint=_similar_function(callee.root, symbols)
         )
-    type = _function_type(target)
+    type = type_of_function(target)
     if type is None:
         return
     if len(type.inputs) != len(call.operands):
@@ -214,7 +214,7 @@ def verify_constant(operation: Operation, symbols: Mapping[str, Operation]) -> N
             f"reference to undefined function '{value.root}'",
             hint=_similar_function(value.root, symbols),
         )
-    if _function_type(target) != operation.results[0].type:
+    if type_of_function(target) != operation.results[0].type:
         raise operation.rule_broken("reference to function with mismatched type")
 
 
@@ -222,7 +222,10 @@ def _types(types: Sequence[Type]) -> str:
     return ", ".join(f"'{type}'" for type in types)
 
 
-def _function_type(function: Operation) -> FunctionType | None:
+def type_of_function(function: Operation | None) -> FunctionType | None:
+    """Return the type of a func.func; None for no op, or one without such a type."""
+    if function is None:
+        return None
     attribute: Attribute | None = function.properties.get("function_type")
     return attribute.type if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType) else None
 
@@ -251,7 +254,7 @@ def verify_function(function: Operation) -> str | None:
     parent = function.parent_op
     if parent is not None and parent.definition is not None and d.Trait.SYMBOL_TABLE not in parent.definition.traits:
         return "symbol's parent must have the SymbolTable trait"
-    type = _function_type(function)
+    type = type_of_function(function)
     if type is None:
         return None
     problem = wrong_attributes(function, len(type.inputs), len(type.results))
@@ -280,7 +283,7 @@ def verify_return(operation: Operation) -> str | None:
     function = operation.parent_op
     if function is None or function.name != "func.func":
         return "expects parent op 'func.func'"
-    type = _function_type(function)
+    type = type_of_function(function)
     declared = () if type is None else type.results
     count = len(operation.operands)
     if len(declared) != count:

@@ -10,7 +10,6 @@ from halfulp.fp_formats.numbers import bits_double, double_bits
 from halfulp.fp_formats.scalar import convert
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import spell_float
 from halfulp.interp.ir.errors import DocumentWarning, ParseError, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
@@ -34,13 +33,14 @@ MAX_STORAGE_WIDTH = 32
 
 class _Storage:
     """The storage of a quantised type, ``i8<-16:7>``: the width, the sign and the bounds. ``special``: the type that
-    newer MLIR stores instead of an integer.
+    newer MLIR stores instead of an integer. ``type_sign``: that of the integer type, which ``u8`` does not have.
     """
 
     def __init__(self, parser: TypeParser) -> None:
         at = parser.pos
         token = parser.tokens[at]
         self.special: ty.Type | None = None
+        self.type_sign: ty.Signedness = "signless"
         if token[:1] == "u" and token[1:].isdigit():
             self.width, self.signed = int(token[1:][:9]), False
             parser.pos += 1
@@ -51,6 +51,8 @@ class _Storage:
                 parser.pos += 1
             if isinstance(type, ty.QuantileType) or (isinstance(type, ty.FloatType) and type.format.bits <= 8):
                 self.special = type
+            elif isinstance(type, ty.IntegerType):
+                self.type_sign = type.signedness
             self.width, self.signed = self._integer(parser, type, at)
         if not 1 <= self.width <= MAX_STORAGE_WIDTH:
             parser.error(f"illegal storage type size: {self.width}", at)
@@ -142,6 +144,7 @@ def uniform(parser: TypeParser) -> ty.Type:
         blocks,
         shape if blocks is not None else (),
         storage.special,
+        storage.type_sign,
     )
 
 
@@ -176,7 +179,7 @@ def _scale(
     format = expressed.format
     smallest, largest = (_as_double(code, format) for code in (int(format.zero), format.max_code))
     if not smallest <= scale <= largest:
-        low, high = (spell_float(format, code) for code in (int(format.zero), format.max_code))
+        low, high = _spelled(smallest), _spelled(largest)
         parser.error(f"scale {_spelled(scale)} out of expressed type range [{low}, {high}]")
     zero = 0
     if parser.take(":"):
@@ -256,7 +259,9 @@ def any_quantized(parser: TypeParser) -> ty.Type:
     expressed = _expressed(parser) if parser.take(":") else None
     parser.expect(">")
     storage.check(parser, start)
-    return ty.AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed, storage.special)
+    return ty.AnyQuantizedType(
+        storage.width, storage.signed, storage.min, storage.max, expressed, storage.special, storage.type_sign
+    )
 
 
 def quantile(parser: TypeParser) -> ty.Type:

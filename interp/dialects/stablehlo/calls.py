@@ -12,7 +12,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.check import CHECKS, compared
-from halfulp.interp.dialects.func.ops import caller
+from halfulp.interp.dialects.func.ops import caller, type_of_function
 from halfulp.interp.dialects.stablehlo.attributes import (
     ALIASES,
     API_VERSION,
@@ -305,9 +305,8 @@ def _verify_decomposition(op: Operation, symbols: Mapping[str, Operation]) -> No
             f'{_NAMESPACED} e.g. "my_namespace.my_op"'
         )
     wanted = op.prop("decomposition", at.SymbolRefAttr).root
-    function = symbols.get(wanted)
-    type_ = getattr(function.properties.get("function_type"), "type", None) if function is not None else None
-    if not isinstance(type_, ty.FunctionType):
+    type_ = type_of_function(symbols.get(wanted))
+    if type_ is None:
         raise broken(f"'{wanted}' does not reference a valid function")
     for what, values, expected in (("operand", op.operands, type_.inputs), ("result", op.results, type_.results)):
         if len(values) != len(expected):

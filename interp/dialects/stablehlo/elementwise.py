@@ -361,7 +361,7 @@ def _verify_add(op: Operation) -> str | None:
         quantized = [each for each in elements if isinstance(each, ty.UniformQuantizedType)]
         if len(quantized) < 3:
             return Unprefixed("expects  all operands and results to be either quantized or non-quantized")
-        if len({each.storage_width for each in quantized}) > 1:
+        if len(set(map(ty.storage_type, quantized))) > 1:
             return Unprefixed("mismatched operands and result quantization storage types")
         if len({each.expressed for each in quantized}) > 1:
             return Unprefixed("mismatched operands and result quantization expressed types")
@@ -632,8 +632,7 @@ def _verify_constant(op: Operation) -> str | None:
     element = ty.element_type(made)
     stored = made
     if isinstance(element, ty.UniformQuantizedType):
-        sign: ty.Signedness = "signless" if element.storage_signed else "unsigned"
-        stored = ty.with_element(made, ty.IntegerType(element.storage_width, sign))
+        stored = ty.with_element(made, ty.storage_type(element))
     if given == stored:
         return None
     return f"inferred type(s) '{given}' are incompatible with return type(s) of operation '{made}'"

@@ -501,17 +501,19 @@ def programs_of(op: Operation) -> list[list[at.SymbolRefAttr]]:
     ]
 
 
+def feeds_of(op: Operation) -> list[at.SymbolRefAttr]:
+    """Return the names of the functions whose results the infeeds of a grid take."""
+    names = op.properties.get("infeed")
+    given = names.elements if isinstance(names, at.ArrayAttr) else ()
+    return [each for each in given if isinstance(each, at.SymbolRefAttr)]
+
+
 def run_parallel(op: Operation, compiler: Compiler) -> Action:
     """Make the action of interpreter.run_parallel."""
     operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
     rows = programs_of(op)
     functions = [compiler.module.lookup(name, op) for row in rows for name in row]
-    names = op.properties.get("infeed")
-    feeds = [
-        compiler.module.lookup(name, op)
-        for name in (names.elements if isinstance(names, at.ArrayAttr) else ())
-        if isinstance(name, at.SymbolRefAttr)
-    ]
+    feeds = [compiler.module.lookup(name, op) for name in feeds_of(op)]
     schedule = Segment()
     schedule.steps, schedule.cost, schedule.op = (), 1, op
 

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.check import probed
-from halfulp.interp.dialects.stablehlo.grid import programs_of, run_parallel
+from halfulp.interp.dialects.func.ops import type_of_function
+from halfulp.interp.dialects.stablehlo.grid import feeds_of, programs_of, run_parallel
 from halfulp.interp.dialects.stablehlo.types import ANY_TENSOR, TENSOR_OR_TOKEN
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnFrames, OnValues
 
@@ -24,7 +29,41 @@ def _verify_programs(op: Operation) -> str | None:
             return Unprefixed(
                 f"Sizes of second dimension of `programs` should all match {len(rows[0])} but got {len(row)}"
             )
+    feeds = op.properties.get("infeed")
+    if isinstance(feeds, at.ArrayAttr) and not feeds.elements:
+        return Unprefixed("infeed attribute is optional or should not be empty")
     return None
+
+
+def _verify_functions(op: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Check the functions of the grid. Raises VerifyError."""
+
+    def type_of(name: at.SymbolRefAttr) -> ty.FunctionType:
+        found = type_of_function(symbols.get(name.root))
+        if found is None:
+            raise op.rule_broken(Unprefixed(f'Function "{name.root}" not found'))
+        return found
+
+    types = [type_of(name) for row in programs_of(op) for name in row]
+    for what, given, needed in (
+        ("inputs", op.operands, [type_ for each in types for type_ in each.inputs]),
+        ("results", op.results, [type_ for each in types for type_ in each.results]),
+    ):
+        if len(given) != len(needed):
+            raise op.rule_broken(
+                Unprefixed(
+                    f"Number of {what} ({len(given)}) should match the sum of the number of {what} of all programs "
+                    f"({len(needed)})"
+                )
+            )
+    for name in feeds_of(op):
+        made = type_of(name).results
+        if len(made) != 1:
+            raise op.rule_broken(Unprefixed(f'Function "{name.root}" should return 1 tensor but returns {len(made)}'))
+        if not isinstance(made[0], ty.ShapedType):
+            raise op.rule_broken(
+                Unprefixed(f"Function \"{name.root}\" should return a tensor type, but instead returns '{made[0]}'")
+            )
 
 
 interpreter.op(
@@ -33,6 +72,7 @@ interpreter.op(
     results=(d.variadic("results", TENSOR_OR_TOKEN),),
     properties=(d.Property("infeed", d.ARRAY_ATTR, optional=True), d.Property("programs", d.ARRAY_ATTR)),
     verify=_verify_programs,
+    verify_symbols=_verify_functions,
     evaluate=OnFrames(run_parallel, no_lanes=True),
 )
 interpreter.op(

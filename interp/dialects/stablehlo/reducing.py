@@ -472,7 +472,7 @@ def verify_mixed_quantization(left: ty.Type, right: ty.Type, made: ty.Type) -> U
         if one == two.expressed == result:
             return None
         return Unprefixed("mismatched rhs quantization expressed type and lhs and result element type")
-    if one.storage_width != two.storage_width:
+    if ty.storage_type(one) != ty.storage_type(two):
         return Unprefixed("mismatched lhs and rhs quantization storage types")
     if not one.expressed == two.expressed == result.expressed:
         return Unprefixed("mismatched lhs, rhs and result quantization expressed types")

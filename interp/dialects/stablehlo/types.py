@@ -63,6 +63,7 @@ def kind_of(element: ty.Type) -> Kind | None:
         return Kind.COMPLEX if element.element in (ty.F("f32"), ty.F("f64")) else None
     if isinstance(element, ty.UniformQuantizedType):
         known = element.storage is None and element.storage_width in _STORAGE_WIDTHS and element.block_sizes is None
+        known = known and element.storage_type_sign != "signed"
         if not known or not all(element.storage_min <= zero <= element.storage_max for zero in element.zero_points):
             return None
         return Kind.QUANTIZED if element.axis is None else Kind.QUANTIZED_BY_AXIS
@@ -334,7 +335,7 @@ def elements_fit(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether two element types are the same, or quantised types of one storage and expressed type."""
     if isinstance(one, ty.UniformQuantizedType) and isinstance(other, ty.UniformQuantizedType):
         first, second = (
-            (t.storage_width, t.storage_signed, t.storage_min, t.storage_max, t.expressed, t.axis is None)
+            (ty.storage_type(t), t.storage_signed, t.storage_min, t.storage_max, t.expressed, t.axis is None)
             for t in (one, other)
         )
         return first == second

@@ -17,7 +17,7 @@ from halfulp.interp.text.parser import parse_type
     ({"scale": 0.5}, "!quant.uniform<i8:f32, 5.000000e-01>"),
     ({"scale": 0.5, "zero_point": -3}, "!quant.uniform<i8:f32, 5.000000e-01:-3>"),
     ({"storage": "u8", "scale": 0.5, "zero_point": 200}, "!quant.uniform<u8:f32, 5.000000e-01:200>"),
-    ({"storage": "ui8", "scale": 0.5}, "!quant.uniform<u8:f32, 5.000000e-01>"),
+    ({"storage": "ui8", "scale": 0.5}, "!quant.uniform<ui8:f32, 5.000000e-01>"),
     ({"storage": np.uint8, "scale": 0.5}, "!quant.uniform<u8:f32, 5.000000e-01>"),
     ({"storage": np.int8, "expressed": np.float16, "scale": 2}, "!quant.uniform<i8:f16, 2.000000e+00>"),
     ({"expressed": ml_dtypes.bfloat16, "scale": 2}, "!quant.uniform<i8:bf16, 2.000000e+00>"),

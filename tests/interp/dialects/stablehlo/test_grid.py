@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.ir.errors import HalfulpError
@@ -103,6 +104,31 @@ def test_processes_that_wait_for_each_other_are_an_error() -> None:
     }"""
     with pytest.raises(HalfulpError, match="wait for each other"):
         hu.run(text, function="main")
+
+
+@each_row(
+    ("[[@q]]", 'Function "q" not found'),
+    ("[[@p], [@p]]", "Number of inputs (1) should match the sum of the number of inputs of all programs (2)"),
+    ("[[@p, @none]]", "Number of results (1) should match the sum of the number of results of all programs (2)"),
+    ("[[@p]], infeed = []", "infeed attribute is optional or should not be empty"),
+    ("[[@p]], infeed = [@q]", 'Function "q" not found'),
+    ("[[@p]], infeed = [@two]", 'Function "two" should return 1 tensor but returns 2'),
+    ("[[@p]], infeed = [@none]",
+     "Function \"none\" should return a tensor type, but instead returns '!stablehlo.token'"),
+)  # fmt: skip
+def test_a_wrong_grid_is_told_in_the_words_of_stablehlo(programs: str, message: str) -> None:
+    text = f"""module {{
+      func.func private @p(tensor<i64>) -> tensor<i64>
+      func.func private @two() -> (tensor<i64>, tensor<i64>)
+      func.func private @none() -> !stablehlo.token
+      func.func @main(%a: tensor<i64>) {{
+        %r = "interpreter.run_parallel"(%a) {{programs = {programs}}} : (tensor<i64>) -> tensor<i64>
+        return
+      }}
+    }}"""
+    with pytest.raises(hu.VerifyError) as caught:
+        hu.parse(text)
+    assert caught.value.message == message
 
 
 def test_a_composite_is_its_decomposition() -> None:
