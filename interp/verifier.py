@@ -314,6 +314,13 @@ def _groups(
             raise operation.rule_broken(f"requires {number}")
         if exact:
             raise operation.rule_broken(f"expected {least} {what}s, but found {len(values)}")
+        shared = [slot.name for slot in slots if slot.arity is Arity.VARIADIC]
+        if len(shared) > 1 and len(values) > least:
+            # MLIR accepts this, and leaves the last values out.
+            names = "' and '".join(shared)
+            raise operation.rule_broken(
+                f"has {len(values)} {what}s, but '{names}' need the same number of {what}s each"
+            )
         # The words for too few are MLIR's. There can be too many where none is variadic.
         limited = len(values) > least and all(slot.arity is not Arity.VARIADIC for slot in slots)
         count = f"{least} to {len(slots)}" if limited else f"{least} or more"

@@ -62,6 +62,7 @@ FORMS = (
     "stablehlo.dynamic_broadcast_in_dim %v, %n, dims = [1] {known_expanding_dimensions = array<i64: 0>} : "
     "(tensor<3xf32>, tensor<2xi32>) -> tensor<?x3xf32>",
     "stablehlo.dynamic_reshape %a, %n : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<?x?xf32>",
+    "stablehlo.uniform_quantize %v : (tensor<3xf32>) -> tensor<3x!quant.uniform<ui8:f32, 5.000000e-01>>",
     "stablehlo.dynamic_iota %n, dim = 1 : (tensor<2xi32>) -> tensor<?x?xf32>",
     "stablehlo.dynamic_pad %a, %b, %n, %n, %n : (tensor<2x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, "
     "tensor<2xi32>) -> tensor<?x?xf32>",
@@ -107,6 +108,29 @@ ERRORS = (
     ("stablehlo.ceil %u : tensor<3xui8>",
      "'stablehlo.ceil' op operand #0 must be ranked tensor of 4/6/8/16/32/64-bit float or per-tensor integer quantized "
      "values, but got 'tensor<3xui8>'"),
+    ('"stablehlo.constant"() <{value = dense<1> : tensor<3xui8>}> : () -> tensor<3x!quant.uniform<u8:f32, 0.5>>',
+     "'stablehlo.constant' op inferred type(s) 'tensor<3xui8>' are incompatible with return type(s) of operation "
+     "'tensor<3x!quant.uniform<u8:f32, 5.000000e-01>>'"),
+    ("stablehlo.uniform_quantize %v : (tensor<3xf32>) -> tensor<3x!quant.uniform<si8:f32, 0.5>>",
+     "'stablehlo.uniform_quantize' op result #0 must be ranked tensor of per-tensor integer quantized or per-axis integer "
+     "quantized values, but got 'tensor<3x!quant.uniform<si8:f32, 5.000000e-01>>'"),
+    ("stablehlo.transpose %a, dims = [1, a] : (tensor<2x3xf32>) -> tensor<3x2xf32>",
+     "custom op 'stablehlo.transpose' expected integer value"),
+)  # fmt: skip
+
+# What halfulp accepts, rejects or prints otherwise, on purpose: docs/from-jax.md has the reasons. Each row has an op,
+# what halfulp says, and what StableHLO prints.
+OTHERWISE = (
+    ('"stablehlo.reduce"(%v, %b, %b) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): '
+     "stablehlo.return %x : tensor<f32> }) : (tensor<3xf32>, tensor<f32>, tensor<f32>) -> tensor<f32>",
+     "'stablehlo.reduce' op has 3 operands, but 'inputs' and 'init_values' need the same number of operands each",
+     "stablehlo.reduce(%arg2 init: %arg1) across dimensions = [0] : (tensor<3xf32>, tensor<f32>, tensor<f32>)"),
+    ('"t.r"() : () -> tensor<2xf32, #sparse_tensor.encoding<{ map = (d0) -> (d0 : compressed) }>>',
+     '"t.r"() : () -> tensor<2xf32, #sparse>',
+     '"t.r"() : () -> tensor<2xf32, #sparse_tensor.encoding<{ map = (d0) -> (d0 : compressed) }>>'),
+    ('"check.expect_eq"(%v, %v) : (tensor<3xf32>, tensor<3xf32>) -> ()',
+     "check.expect_eq(%arg2, %arg2) : tensor<3xf32>",
+     '"check.expect_eq"(%arg2, %arg2) : (tensor<3xf32>, tensor<3xf32>) -> ()'),
 )  # fmt: skip
 
 
@@ -130,6 +154,24 @@ def test_a_wrong_op_is_told_in_the_words_of_stablehlo(line: str, message: str) -
     assert message in str(caught.value)
 
 
+def answer(text: str) -> str:
+    try:
+        return print_module(hu.load(text))
+    except HalfulpError as error:
+        return error.message
+
+
+def other_module(line: str) -> str:
+    return module(line).replace("%0 = " if "-> ()" in line else "", "")
+
+
+@each_row(*OTHERWISE)
+def test_text_that_is_treated_otherwise(line: str, ours: str, theirs: str) -> None:
+    said = answer(other_module(line))
+    assert ours in said
+    assert theirs not in said
+
+
 @pytest.mark.jax
 def test_stablehlo_itself_prints_and_says_the_same(reference: Reference) -> None:
     for line in FORMS:
@@ -138,6 +180,9 @@ def test_stablehlo_itself_prints_and_says_the_same(reference: Reference) -> None
         said = reference.error(module(line))
         assert said is not None
         assert said == message
+    # The process rejects the dialects of the other rows.
+    line, _, theirs = OTHERWISE[0]
+    assert theirs in (reference.printed(other_module(line)) or "")
 
 
 # --- elements ---------------------------------------------------------------------------------------------------------
