@@ -18,8 +18,6 @@ from halfulp.semantics.fixed_point import FixedFormat
 
 __all__ = ["FixedArray", "FixedFormat", "array"]
 
-_INT64 = 62  # bits of the widest numbers that int64 computes with
-
 
 @dataclass(frozen=True, eq=False)
 class FixedArray:
@@ -46,10 +44,7 @@ class FixedArray:
 
     def to(self, format: FixedFormat) -> FixedArray:
         """Convert the numbers to a format, whose modes round them and bring them into its range."""
-        shift = self.format.fraction_bits - format.fraction_bits
-        widest = max(self.format.width + max(0, -shift), format.width) + 1
-        units = self.integers if widest <= _INT64 and abs(shift) < _INT64 else self.integers.astype(object)
-        return _fixed(format, fixed_point.quantize(units, self.format.fraction_bits, format))
+        return _fixed(format, fixed_point.converted(self.integers, self.format, format))
 
     def _exact(self) -> npt.NDArray[Any]:
         return np.asarray(self.integers.astype(object) * self.format.unit, object)
@@ -68,28 +63,23 @@ class FixedArray:
         return found
 
     def __neg__(self) -> FixedArray:
-        return _fixed(fixed_point.negated_format(self.format), -_roomy(self.integers, self.format.width + 1))
+        return _fixed(fixed_point.negated_format(self.format), -fixed_point.roomy(self.integers, self.format.width + 1))
 
     def __add__(self, other: FixedArray) -> FixedArray:
-        return self._sum(other, 1)
+        return self._exactly("add", other)
 
     def __sub__(self, other: FixedArray) -> FixedArray:
-        return self._sum(other, -1)
-
-    def _sum(self, other: FixedArray, sign: int) -> FixedArray:
-        if not isinstance(other, FixedArray):
-            return NotImplemented
-        fmt = fixed_point.sum_format(self.format, other.format, sign < 0)
-        x, y = (
-            _roomy(each.integers, fmt.width) << fmt.fraction_bits - each.format.fraction_bits for each in (self, other)
-        )
-        return _fixed(fmt, x + sign * y)
+        return self._exactly("subtract", other)
 
     def __mul__(self, other: FixedArray) -> FixedArray:
+        return self._exactly("multiply", other)
+
+    def _exactly(self, operation: str, other: FixedArray) -> FixedArray:
         if not isinstance(other, FixedArray):
             return NotImplemented
-        fmt = fixed_point.product_format(self.format, other.format)
-        return _fixed(fmt, _roomy(self.integers, fmt.width) * _roomy(other.integers, fmt.width))
+        formats = self.format, other.format
+        found = fixed_point.exact(operation, self.integers, other.integers, formats)
+        return _fixed(fixed_point.FORMATS_OF_RESULTS[operation](*formats), found)
 
     def __repr__(self) -> str:
         texts = [f"{float(x):g}" for x in self._exact().flat]
@@ -98,13 +88,8 @@ class FixedArray:
         return f"FixedArray({head}{self.format}={shown})"
 
 
-def _roomy(integers: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
-    """Return integers in a dtype that holds ``width`` bits: int64, or Python integers."""
-    return integers if width <= _INT64 else integers.astype(object)
-
-
 def _fixed(fmt: FixedFormat, integers: Any) -> FixedArray:
-    found = np.asarray(integers, object if fmt.width > _INT64 else np.int64)
+    found = np.asarray(integers, object if fmt.width > fixed_point.INT64 else np.int64)
     found.setflags(write=False)
     return FixedArray(fmt, found)
 
@@ -136,9 +121,7 @@ def array(x: Any, to: FixedFormat, type: Any = None) -> FixedArray:
     value = float_value(x, type)
     source = value.element_type
     assert isinstance(source, ty.FloatType)
-    flat = value.bits.reshape((-1, *value.bits.shape[len(value.shape) :]))
-    found = np.array(fixed_point.of_floats(source.format, flat, to), object)
-    return _fixed(to, found.reshape(value.shape))
+    return _fixed(to, fixed_point.of_floats(source.format, value.bits, to))
 
 
 def _each(numbers: npt.NDArray[Any], compute: Any) -> npt.NDArray[Any]:

@@ -405,14 +405,19 @@ def convert(
 
 
 def from_integer(
-    dst: FloatFormat, number: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+    dst: FloatFormat,
+    number: int,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    exponent: int = 0,
 ) -> Result:
-    """Convert a Python integer to a code."""
+    """Convert a Python integer times 2**exponent to a code."""
     sign, saturate = int(number < 0), policy.conversion_saturation(dst).numbers
     if through_f32(dst, policy):
-        first = round_pack(FORMATS["f32"], sign, abs(number), 0, RNE, policy, None, saturate=False)
+        first = round_pack(FORMATS["f32"], sign, abs(number), exponent, RNE, policy, None, saturate=False)
         return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
-    return round_pack(dst, sign, abs(number), 0, rounding, policy, random, saturate)
+    return round_pack(dst, sign, abs(number), exponent, rounding, policy, random, saturate)
 
 
 def from_fraction(

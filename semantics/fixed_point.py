@@ -4,6 +4,7 @@ Sources: the Algorithmic C datatypes reference manual (ac_fixed: quantisation an
 IEEE 1666 (SystemC: SC_RND and so on, the same rules).
 
 Integers are Python integers, or arrays of int64 or of Python integers (dtype object); the operators are the same.
+Kernels take and give codes, as all kernels do.
 """
 
 from __future__ import annotations
@@ -11,13 +12,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints
+from halfulp.fp_formats.exact import conversions, core
+from halfulp.fp_formats.formats import (
+    LIMB_BITS,
+    Codes,
+    FloatFormat,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+    storage_dtype,
+)
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import floats
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.profile import Profile
 
 Integers = Any
 """A Python integer, or an array of them or of int64."""
@@ -108,9 +124,13 @@ class FixedFormat:
         """The value of the last bit."""
         return Fraction(2) ** -self.fraction_bits
 
+    @property
+    def parameters(self) -> str:
+        """The parameters as text, in the order of ac_fixed: ``8, 4, true, AC_TRN, AC_WRAP``."""
+        return f"{self.width}, {self.integer_bits}, {str(self.signed).lower()}, {self.rounding}, {self.overflow}"
+
     def __str__(self) -> str:
-        modes = f", {self.rounding}, {self.overflow}"
-        return f"ac_fixed<{self.width}, {self.integer_bits}, {str(self.signed).lower()}{modes}>"
+        return f"ac_fixed<{self.parameters}>"
 
 
 def rounded(units: Integers, shift: int, rounding: str) -> Integers:
@@ -147,25 +167,71 @@ def quantize(units: Integers, fraction_bits: int, fmt: FixedFormat) -> Integers:
     return fitted(rounded(units, fraction_bits - fmt.fraction_bits, fmt.rounding), fmt)
 
 
+INT64 = 62
+"""Bits of the widest numbers that are computed in int64."""
+
+
+def roomy(integers: Integers, width: int) -> Integers:
+    """Return integers, or an array of them, in a type that holds ``width`` bits: int64, or Python integers."""
+    return integers if width <= INT64 or isinstance(integers, int) else integers.astype(object)
+
+
+def converted(integers: Integers, source: FixedFormat, target: FixedFormat) -> Integers:
+    """Convert the integers of one format to those of another, by the modes of the other."""
+    shift = source.fraction_bits - target.fraction_bits
+    widest = max(source.width + max(0, -shift), target.width, abs(shift)) + 1
+    return quantize(roomy(integers, widest), source.fraction_bits, target)
+
+
 def of_fraction(x: Fraction, fmt: FixedFormat) -> int:
     """Convert a rational number to an integer of a format."""
-    # Two more bits, the last one for all that follow, decide every mode.
-    numerator, denominator = x.numerator, x.denominator
-    bits = fmt.fraction_bits + 1
-    whole, rest = divmod(numerator << max(bits, 0), denominator << max(-bits, 0))
-    return int(quantize(2 * whole + (rest != 0), bits + 1, fmt))
+    places = fmt.fraction_bits + 2
+    return int(quantize(with_sticky(x, places), places, fmt))
 
 
-def of_floats(fmt: FloatFormat, codes: Codes, target: FixedFormat) -> list[int]:
-    """Convert codes of a float format, in one row. Raises ValueError for an infinity or a NaN."""
-    found: dict[int, int] = {}
-    for code in codes_to_ints(codes, fmt.bits):
-        if code not in found:
-            value = scalar.value(fmt, code)
-            if value is None:
-                raise ValueError(f"fixed point has no infinities and no NaN: {fmt.name} {code:#x}")
-            found[code] = of_fraction(value, target)
-    return [found[code] for code in codes_to_ints(codes, fmt.bits)]
+def with_sticky(x: Fraction, places: int) -> int:
+    """Return a rational number as an integer times 2**-places, whose last bit stands for all that follow. Two such
+    places after the last one of a format decide every mode.
+    """
+    bits = places - 1
+    whole, rest = divmod(x.numerator << max(bits, 0), x.denominator << max(-bits, 0))
+    return 2 * whole + (rest != 0)
+
+
+def of_floats(fmt: FloatFormat, codes: Codes, target: FixedFormat) -> Integers:
+    """Convert codes of a float format to integers, each exact number rounded once. Raises ValueError for an infinity or
+    a NaN.
+    """
+    wrong = ~is_finite(fmt, codes)
+    if wrong.any():
+        (code,) = codes_to_ints(codes[wrong][:1], fmt.bits)
+        raise ValueError(f"fixed point has no infinities and no NaN: {fmt.name} {code:#x}")
+    if fmt.bits > LIMB_BITS or fmt.precision > _SIGNIFICAND:
+        return _each_of_floats(fmt, codes, target)
+    sign, significand, exponents = core.unpack(fmt, codes.astype(np.uint64).reshape(-1))
+    numbers = significand.view(np.int64) * (1 - 2 * sign.view(np.int64))
+    found = np.zeros(len(numbers), object if target.width > INT64 else np.int64)
+    for exponent in np.unique(exponents[numbers != 0]).tolist():
+        rows = exponents == exponent
+        # A significand is below half of the last kept bit from some shift on: further ones change nothing.
+        shift = min(-exponent - target.fraction_bits, INT64 - 1)
+        units = roomy(numbers[rows], max(fmt.precision - min(shift, 0), target.width) + 1)
+        found[rows] = fitted(rounded(units, shift, target.rounding), target)
+    return found.reshape(element_shape(codes, fmt.bits))
+
+
+def is_finite(fmt: FloatFormat, codes: Codes) -> Any:
+    """Return the mask of codes that are numbers."""
+    return ~(floats.is_nan(fmt, codes) | floats.is_infinite(fmt, codes))
+
+
+_SIGNIFICAND = 53
+"""The widest significand that `of_floats` computes with arrays."""
+
+
+def _each_of_floats(fmt: FloatFormat, codes: Codes, target: FixedFormat) -> Integers:
+    found = [of_fraction(Fraction(scalar.value(fmt, code) or 0), target) for code in codes_to_ints(codes, fmt.bits)]
+    return np.array(found, object).reshape(element_shape(codes, fmt.bits))
 
 
 # --- the formats of exact results -------------------------------------------------------------------------------------
@@ -186,3 +252,124 @@ def product_format(x: FixedFormat, y: FixedFormat) -> FixedFormat:
 def negated_format(x: FixedFormat) -> FixedFormat:
     """Return the format that holds each negated number."""
     return FixedFormat(x.width + 1, x.integer_bits + 1, True)
+
+
+FORMATS_OF_RESULTS: Mapping[str, Callable[[FixedFormat, FixedFormat], FixedFormat]] = MappingProxyType(
+    {"add": sum_format, "subtract": partial(sum_format, negated=True), "multiply": product_format}
+)
+"""The operations on two numbers, with the format of the exact result of each."""
+
+
+def exact(operation: str, x: Integers, y: Integers, formats: tuple[FixedFormat, FixedFormat]) -> Integers:
+    """Return the exact result of an operation of `FORMATS_OF_RESULTS`, as integers of its format there."""
+    fmt = FORMATS_OF_RESULTS[operation](*formats)
+    if operation == "multiply":
+        return roomy(x, fmt.width) * roomy(y, fmt.width)
+    a, b = (
+        roomy(each, fmt.width) << fmt.fraction_bits - own.fraction_bits
+        for each, own in zip((x, y), formats, strict=True)
+    )
+    return a + b if operation == "add" else a - b
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def integers_of(fmt: FixedFormat, codes: Codes) -> Integers:
+    """Return the integers of an array of codes."""
+    if fmt.width <= INT64:
+        half = 1 << fmt.width - 1 if fmt.signed else 0
+        return (codes.astype(np.int64) ^ half) - half
+    found = np.array([integer_of(fmt, code) for code in codes_to_ints(codes, fmt.width)], object)
+    return found.reshape(element_shape(codes, fmt.width))
+
+
+def integer_of(fmt: FixedFormat, code: int) -> int:
+    """Return the integer of a code."""
+    return code - (1 << fmt.width) if code > fmt.highest else code
+
+
+def value(fmt: FixedFormat, code: int) -> Fraction:
+    """Return the number that a code represents."""
+    return integer_of(fmt, code) * fmt.unit
+
+
+def codes_of(fmt: FixedFormat, integers: Integers) -> Codes:
+    """Return the codes of an array of integers of a format."""
+    mask = (1 << fmt.width) - 1
+    if integers.dtype != object:
+        return np.asarray((integers & mask).astype(storage_dtype(fmt.width)))
+    return ints_to_codes([int(each) & mask for each in integers.flat], fmt.width, integers.shape)
+
+
+@lru_cache(maxsize=1024)
+def arithmetic(operation: str, sources: tuple[FixedFormat, FixedFormat], target: FixedFormat) -> Kernel:
+    """Return the kernel of an operation of `FORMATS_OF_RESULTS`: the exact result, brought into a format once."""
+    between = FORMATS_OF_RESULTS[operation](*sources)
+
+    def one(*codes: int) -> int:
+        x, y = (integer_of(fmt, code) for fmt, code in zip(sources, codes, strict=True))
+        made: int = converted(exact(operation, x, y, sources), between, target)
+        return made & (1 << target.width) - 1
+
+    def array(*codes: Codes) -> Outcome:
+        x, y = (integers_of(fmt, each) for fmt, each in zip(sources, codes, strict=True))
+        return Outcome((codes_of(target, converted(exact(operation, x, y, sources), between, target)),))
+
+    return Kernel(one, array)
+
+
+@lru_cache(maxsize=1024)
+def convert(source: FixedFormat, target: FixedFormat) -> Kernel:
+    """Return the kernel of a conversion between formats."""
+
+    def one(code: int) -> int:
+        made: int = converted(integer_of(source, code), source, target)
+        return made & (1 << target.width) - 1
+
+    def array(codes: Codes) -> Outcome:
+        return Outcome((codes_of(target, converted(integers_of(source, codes), source, target)),))
+
+    return Kernel(one, array)
+
+
+@lru_cache(maxsize=1024)
+def from_float(source: FloatFormat, target: FixedFormat, profile: Profile) -> Kernel:
+    """Return the kernel of a conversion from a float format. An infinity and a NaN give poison."""
+    unknown, policy = poison("fixed point has no infinities and no NaN"), profile.conversions
+    flushes = policy.flushing(source).operands
+
+    def one(code: int) -> Scalar:
+        given = scalar.operand(source, code, policy)
+        if given.kind != scalar.FINITE:
+            return unknown
+        return of_fraction(scalar.number(given), target) & (1 << target.width) - 1
+
+    def array(codes: Codes) -> Outcome:
+        codes = fast.flush(source, codes, policy).codes if flushes else codes
+        finite = is_finite(source, codes)
+        chosen = finite.reshape(finite.shape + (1,) * (codes.ndim - finite.ndim))
+        numbers = of_floats(source, np.where(chosen, codes, np.zeros_like(codes)), target)
+        return Outcome((codes_of(target, numbers),), faults_of([(unknown, ~finite)]))
+
+    return Kernel(one, array, faults=(unknown,))
+
+
+@lru_cache(maxsize=1024)
+def to_float(source: FixedFormat, target: FloatFormat, rounding: Rounding, profile: Profile) -> Kernel:
+    """Return the kernel of a conversion to a float format: the number, rounded once, with its flags."""
+    policy, place = profile.conversions, -source.fraction_bits
+
+    def array(codes: Codes, want_flags: bool = False) -> core.ArrayResult:
+        return conversions.from_integer(
+            target, codes, source.width, source.signed, rounding, policy, None, want_flags, place
+        )
+
+    return floats.float_kernel(
+        lambda code: scalar.from_integer(target, integer_of(source, code), rounding, policy, None, place),
+        array,
+        (),
+        target,
+        0,
+        flags=floats.flags_of(partial(array, want_flags=True)),
+    )

@@ -42,6 +42,8 @@ from halfulp.fp_formats.formats import Codes, code_shape, ints_to_codes, storage
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import as_value
 from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.math.functions import IN_FIXED_POINT
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
@@ -296,6 +298,11 @@ def case_of_types(op: str, type: Any, source: Any, properties: Mapping[str, Any]
     ``type``: the type of all operands, or a list with one type for each operand. For a cast, ``source`` is the type of
     the operand, and ``type`` that of the result. ``in_python``: errors name arguments of Python, not options.
     """
+    given = [as_type(one) for one in (*_several(type or ()), *_several(source or ()))]
+    if op not in IN_FIXED_POINT and any(isinstance(one, ty.FixedType) for one in given):
+        raise InputError(
+            f"'{op}' is no op on numbers in fixed point", hint=f"these ops are {', '.join(IN_FIXED_POINT)}"
+        )
     definition = default_registry().require(op)
     if type is None:
         give = "that of the operands, and for a cast to=" if in_python else "--type, and for a cast --from"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from halfulp.conformance.comparing.refinement import Truth, record_of, ulp_distance
-from halfulp.conformance.vectors.columns import Column, Role, format_of, type_of
+from halfulp.conformance.vectors.columns import Column, Role, fixed_format_of, format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
@@ -18,6 +18,8 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, table_lines, value_text
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.number_reader import MODES
+from halfulp.semantics import fixed_point
+from halfulp.semantics.fixed_point import FixedFormat
 from halfulp.texts import flags_text
 
 MOST_COLUMNS = 32
@@ -245,10 +247,19 @@ def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
     fmt = format_of(column)
     if fmt is not None:
         return spelled, bits_text(fmt, code), value_text(fmt, code)
+    fixed = fixed_format_of(column)
+    if fixed is not None:
+        return spelled, _around_the_point(fixed, code), decimal_text(fixed_point.value(fixed, code))
     if column.role is not Role.OPERAND and column.role is not Role.RESULT:
         return spelled, "", ""
     negative = column.width > 1 and code >> (column.width - 1)
     return spelled, "", f"{code - (1 << column.width)} ({code} unsigned)" if negative else str(code)
+
+
+def _around_the_point(fmt: FixedFormat, code: int) -> str:
+    """Return a code in binary with its point; without one where the point is not among the bits."""
+    bits, place = f"{code:0{fmt.width}b}", fmt.integer_bits
+    return f"{bits[:place]}.{bits[place:]}" if 0 <= place < fmt.width else bits
 
 
 def _distance(column: Column, expected: int, got: int | str | None) -> list[str]:

@@ -49,6 +49,7 @@ from halfulp.conformance.vectors.device import (
     with_flags,
     writing,
 )
+from halfulp.conformance.vectors.fixed_causes import fixed_point_faults
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tile_causes import (
     conversion,
@@ -260,6 +261,7 @@ RELATED: tuple[tuple[str, ...], ...] = (
     ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"),
     ("arith.addi", "arith.subi", "arith.muli"),
     ("arith.andi", "arith.ori", "arith.xori"),
+    ("fixed_add", "fixed_sub", "fixed_mul"),
     ("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui"),
     ("arith.divsi", "arith.divui", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui"),
     ("arith.remsi", "arith.remui"),
@@ -472,6 +474,10 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         "operands misread, alignment, products rounded or cut, guard and sticky bits, or a power of two",
         datapath_faults,
         fitted=True,
+    ),
+    Diagnosis(
+        "in fixed point: another rounding or overflow, a sign or a point that is misread, bits that are cut",
+        fixed_point_faults,
     ),
     Diagnosis("a rounded result times a power of two", exponents, fitted=True),
     Diagnosis("entries of a table that are off", entries, fitted=True),

@@ -21,6 +21,7 @@ from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, code_shape, lim
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.text.parser import parse_type
+from halfulp.semantics.fixed_point import FixedFormat
 
 Chunk = tuple[Codes, ...]
 
@@ -108,6 +109,12 @@ def format_of(column: Column) -> FloatFormat | None:
     """Return the float format of a column; None for other types."""
     type_ = type_of(column)
     return type_.format if isinstance(type_, ty.FloatType) else None
+
+
+def fixed_format_of(column: Column) -> FixedFormat | None:
+    """Return the format of a column in fixed point; None for other types."""
+    type_ = type_of(column)
+    return type_.format if isinstance(type_, ty.FixedType) else None
 
 
 def by_row(mask: Mask) -> Mask:

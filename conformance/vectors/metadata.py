@@ -35,6 +35,7 @@ from halfulp.conformance.vectors.columns import (
     VectorSet,
     check_columns,
     columns_from_text,
+    fixed_format_of,
     format_of,
     ignoring,
     root_of,
@@ -51,6 +52,7 @@ from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import InputError
+from halfulp.semantics import fixed_point
 from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
 
 SCHEMA_VERSION = 1
@@ -388,8 +390,13 @@ def _row(chunk: Chunk, k: int) -> Chunk:
 
 def value_text(column: Column, code: int) -> str:
     """Return the text of the value of a code: a float as the exact number, in decimal if that is short, else as ``m
-    * 2^e``; anything else as an integer in two's complement and, if that differs, also as an unsigned one.
+    * 2^e``; so is a number in fixed point; anything else as an integer in two's complement and, if that differs, also
+    as an unsigned one.
     """
+    fixed = fixed_format_of(column)
+    if fixed is not None:
+        exact = fixed_point.value(fixed, code)
+        return ("-" if exact < 0 else "") + _exact(abs(exact))
     fmt = format_of(column)
     if fmt is not None:
         number = scalar.value(fmt, code)

@@ -214,7 +214,7 @@ _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
     """Return the contribution of each operand's type. ``op``: its name, for operands of a special role.
 
-    Raises Unsupported for a type that is neither float nor integer.
+    Raises Unsupported for a type that is neither float nor integer nor in fixed point.
     """
     kinds: list[OperandKind] = []
     for place, type_ in enumerate(types):
@@ -223,6 +223,8 @@ def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
             kinds.append(FloatKind(type_.format))
         elif isinstance(type_, ty.IntegerType | ty.IndexType) and width is not None:
             kinds.append(IntegerKind(width, amount=op in _SHIFTS and place == 1))
+        elif isinstance(type_, ty.FixedType):
+            kinds.append(IntegerKind(type_.format.width))
         else:
             raise Unsupported(f"no level has operands of type {type_}")
     return kinds
@@ -296,7 +298,8 @@ def filled_models(
     model_case = model_case_of(case)
     applying = [] if model_case is None else models_for(model_case, names)
     if model_case is None or not applying:
-        raise Unsupported(f"none of the models {', '.join(names or ())} applies to {case}")
+        told = f"none of the models {', '.join(names)} applies" if names else "no model applies"
+        raise Unsupported(f"{told} to {case}")
     return model_case, {model.name: fill(model, model_case, seed, each) for model in applying}
 
 
@@ -318,8 +321,9 @@ def chosen_models(case: OpCase, names: Sequence[str]) -> tuple[str, ...]:
     if missing or not found:
         # To know which models apply can take seconds: it is only asked for the message.
         choices = ", ".join(applying(None))
-        told = f"those that do are {choices}" if choices else "no model does"
-        raise InputError(f"{missing[0] if missing else 'none'} does not apply to {case}; {told}")
+        if not choices:
+            raise InputError(f"no model applies to {case}")
+        raise InputError(f"{missing[0]} does not apply to {case}; those that do are {choices}")
     return found if wanted is None else wanted
 
 

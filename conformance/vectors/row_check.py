@@ -39,6 +39,7 @@ from halfulp.conformance.vectors.diagnosis import (
     differing_columns,
     poison_of,
 )
+from halfulp.conformance.vectors.fixed_causes import exact_in_fixed_point, fixed_formats
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
 from halfulp.conformance.vectors.sampling import CONTROLS, SHIFTS, Sampler
@@ -130,7 +131,7 @@ def exact_result(asked: OpCase, operands: tuple[int, ...]) -> Fraction | None:
     """Return the exact result of an op before rounding; None if it is not a number or the op does not round."""
     model_case = model_case_of(asked)
     if model_case is None:
-        return None
+        return exact_in_fixed_point(asked, operands)
     if model_case.kind == "divide":
         pair = [operand(source, code) for source, code in zip(model_case.sources, operands, strict=True)]
         numbers = [None if x is None else _number(x.sign, x.significand, x.exponent) for x in pair]
@@ -149,6 +150,9 @@ def signed_result(computation: Computation) -> bool | None:
     it. MLIR and this project end the names of ops that do with ``si`` and ``ui``.
     """
     op = computation.case.op if isinstance(computation, OpComputation) else ""
+    fixed = fixed_formats(computation.case)[-1] if isinstance(computation, OpComputation) else None
+    if fixed is not None:
+        return fixed.signed
     return op.endswith("si") if op.endswith(("si", "ui")) else None
 
 

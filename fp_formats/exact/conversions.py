@@ -137,12 +137,15 @@ def from_integer(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
+    place: int = 0,
 ) -> ArrayResult:
-    """Compute `scalar.from_integer` for codes of integers of ``width`` bits, in two's complement if ``signed``."""
+    """Compute `scalar.from_integer` for codes of integers of ``width`` bits, in two's complement if ``signed``, times
+    2**place.
+    """
     if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]
         once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")
-        first = from_integer(f32, a, width, signed, RNE, once, None, want_flags)
+        first = from_integer(f32, a, width, signed, RNE, once, None, want_flags, place)
         return core.with_flags(convert(f32, dst, first.codes, rounding, policy, random, want_flags), first.flags)
     options = core.rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
     limbs = limb_count(width)
@@ -151,7 +154,7 @@ def from_integer(
 
         def operation(code: int, drawn: scalar.Random = None) -> scalar.Result:
             number = code - whole if code >= half else code
-            return scalar.from_integer(dst, number, rounding, policy, drawn)
+            return scalar.from_integer(dst, number, rounding, policy, drawn, place)
 
         return core.by_scalar(operation, dst.bits, want_flags, (a, width), random=random)
 
@@ -166,10 +169,10 @@ def from_integer(
             sign = core.narrow(core.shift_right(number, width - 1)) & np.uint64(1)
             flip = core.times_bit((1 << width) - 1, sign, number)
             number = ((number ^ flip) + core.like(number, sign)) & ((1 << width) - 1)
-        exponent = np.zeros_like(sign).view(np.int64)
+        exponent = np.full(len(sign), place, np.int64)
         if width > 126:
-            exponent = np.maximum(core.bit_length(number) - 126, 0)
-            number = core.jam_right(number, exponent)
+            excess = np.maximum(core.bit_length(number) - 126, 0)
+            number, exponent = core.jam_right(number, excess), exponent + excess
         return encoding.round_pack(dst, sign, number, exponent, options)
 
     return core.run(kernel, options, dst.bits, (a, width), random=random)

@@ -16,6 +16,7 @@ from halfulp.fp_formats.scalar import value
 from halfulp.interp.ir.base import Attribute, filled, immutable, nest, quoted, spell_double, spell_rounded
 from halfulp.interp.ir.base import Type as Type
 from halfulp.interp.ir.errors import Unsupported
+from halfulp.semantics.fixed_point import FixedFormat
 
 Shape = tuple[int | None, ...]
 Signedness = Literal["signless", "signed", "unsigned"]
@@ -227,6 +228,17 @@ class DialectType(Type):
 
 
 @immutable
+class FixedType(Type):
+    """``!halfulp.fixed<8, 4, true, AC_RND, AC_SAT>``: a number in fixed point; ``format`` says everything about it."""
+
+    format: FixedFormat
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """Return the text ``!halfulp.fixed<…>``, with the parameters in the order of ac_fixed."""
+        return f"!halfulp.fixed<{self.format.parameters}>"
+
+
+@immutable
 class UniformQuantizedType(Type):
     """``!quant.uniform<…>``: stored integers that represent real numbers, expressed = (stored - zero point) * scale.
 
@@ -382,6 +394,8 @@ def element_width(element: Type) -> int | None:
             return INDEX_WIDTH
         case FloatType():
             return element.format.bits
+        case FixedType():
+            return element.format.width
         case UniformQuantizedType() | AnyQuantizedType():
             return element.storage_width
     return None

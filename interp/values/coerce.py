@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import sys
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -19,6 +21,8 @@ from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsup
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.parser import parse_type
 from halfulp.interp.values import element_layout
+from halfulp.semantics import fixed_point
+from halfulp.semantics.fixed_point import FixedFormat
 
 # --- foreign arrays ---------------------------------------------------------------------------------------------------
 #
@@ -276,6 +280,8 @@ _SIGNED = frozenset(ty.IntegerType(width, "signed") for width in (8, 16, 32, 64)
 _UNSIGNED = frozenset(ty.IntegerType(width, "unsigned") for width in (8, 16, 32, 64))
 
 
+_FIXED = re.compile(r"\s*((?:ac|ap|sc)_u?fixed)\s*<")
+_SPELLED = "!halfulp.fixed<"
 _NAME = re.compile(r"\s*[A-Za-z][\w.-]*(?: \w+)?\s*", re.ASCII)
 _ELEMENT = re.compile(r"(?:[<,\s]|[\d?]x)([A-Za-z_]\w*)", re.ASCII)
 _MOST_SEARCHED = 1000
@@ -284,7 +290,8 @@ _MOST_SEARCHED = 1000
 def as_type(spelling: Any) -> ty.Type:
     """Return the type that a type object, a name, a dtype or a class means.
 
-    ``spelling``: a float format; MLIR text, ``tensor<4xf32>``; another common name, ``"bfloat16"`` (see
+    ``spelling``: a float format, or one in fixed point; ``ac_fixed<16, 8, true, AC_RND, AC_SAT>``, of which the last
+    three may be left out; MLIR text, ``tensor<4xf32>``; another common name, ``"bfloat16"`` (see
     `halfulp.fp_formats.aliases`); a dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
     float (f64), int (i64) or bool (i1).
 
@@ -294,8 +301,12 @@ def as_type(spelling: Any) -> ty.Type:
         return spelling
     if isinstance(spelling, formats.FloatFormat):
         return ty.FloatType(spelling)
+    if isinstance(spelling, FixedFormat):
+        return ty.FixedType(spelling)
     if isinstance(spelling, str) and spelling in formats.ALL_FORMATS:
         return ty.FloatType(formats.ALL_FORMATS[spelling])
+    if isinstance(spelling, str) and (fixed := _FIXED.match(spelling)):
+        return _in_fixed_point(fixed[1], spelling, fixed.end())
     name = name_of(spelling)
     if name is None:
         raise TypeMismatch(unknown_type(spelling), hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')
@@ -312,6 +323,24 @@ def as_type(spelling: Any) -> ty.Type:
         if _NAME.fullmatch(name):
             raise ParseError(unknown_type(spelling), location=_START) from None
         error.hint = error.hint or _hint_of_alias(name)
+        raise
+
+
+def _in_fixed_point(name: str, spelling: str, end: int) -> ty.Type:
+    """Return the type ``ac_fixed<…>``, whose parameters begin at ``end``."""
+    if name != "ac_fixed":
+        signed = "false" if "ufixed" in name else "true"
+        raise ParseError(
+            f"{name} is not a type here: write ac_fixed<bits, bits before the point, {signed}, rounding, overflow>",
+            location=_START,
+            hint="the modes may have the names of ac_fixed, ap_fixed or SystemC, as in AC_RND, AP_RND, SC_RND",
+        )
+    try:
+        return parse_type(f"{_SPELLED}{spelling[end:]}")
+    except ParseError as error:
+        place = error.location
+        if isinstance(place, FileLineCol) and place.line == 1:
+            error.location = replace(place, column=max(place.column - len(_SPELLED) + end, 1))
         raise
 
 
@@ -402,6 +431,11 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
         if isinstance(number, bool):
             raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
         return formats.ints_to_codes([_float_of_number(stored.format, number, what)], stored.format.bits, ())
+    if isinstance(stored, ty.FixedType):
+        if isinstance(number, bool) or not math.isfinite(number):
+            raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
+        code = fixed_point.of_fraction(Fraction(number), stored.format) & (1 << stored.format.width) - 1
+        return formats.ints_to_codes([code], stored.format.width, ())
     if isinstance(number, float):
         raise TypeMismatch(f"{what}: expected '{type_}', got the float {number!r}")
     width = width_of(stored)

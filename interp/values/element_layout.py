@@ -27,6 +27,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import decimal_text, nest
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
+from halfulp.semantics import fixed_point
 from halfulp.semantics.kernel import PoisonIds
 
 MAX_RANK = 62
@@ -207,6 +208,8 @@ def spell_element(element: ty.Type, code: int) -> str:
         return _spell_float(stored.format, code) if code < 1 << 16 else _float_text(stored.format, code)
     if stored == ty.I1:
         return "true" if code else "false"
+    if isinstance(stored, ty.FixedType):
+        return printed_element(stored, code)
     width = width_of(stored)
     return decimal_text(code - (1 << width) if not is_unsigned(stored) and width and code >> (width - 1) else code)
 
@@ -355,6 +358,12 @@ def printed_element(element: ty.Type, code: int) -> str:
     """Return the text of a number of this type."""
     if isinstance(element, ty.FloatType):
         return _six_digits(element.format, code)
+    if isinstance(element, ty.FixedType):
+        exact = fixed_point.value(element.format, code)
+        places = exact.denominator.bit_length() - 1
+        text = decimal_text(exact.numerator * 5**places)
+        digits = text.lstrip("-").rjust(places + 1, "0")
+        return f"{'-' * (exact < 0)}{digits[:-places]}.{digits[-places:]}" if places else text
     width = width_of(element)
     signless = isinstance(element, ty.IndexType) or width == 1 or is_unsigned(element)
     return str(code if signless or not code >> (width - 1) else code - (1 << width))

@@ -26,7 +26,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values import coerce
 from halfulp.interp.values.element_layout import code_layout, has_layout, shape_of_codes, spell_shape
-from halfulp.semantics import casts, integer
+from halfulp.semantics import casts, fixed_point, integer
 from halfulp.semantics.integer import OVERFLOWS, Overflow, limits
 from halfulp.semantics.kernel import Kernel, Open, Origin, Origins, PoisonIds, apply, first_place, with_faults, zeroed
 from halfulp.semantics.profile import SPEC, Profile
@@ -226,6 +226,12 @@ def conversion_kernel(
             return casts.from_integer(from_.width, reads_signed(from_), to.format, profile, rounding=into_floats)
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
             return casts.to_integer(from_.format, to.width, reads_signed(to), profile, rounding=mode)
+        case ty.FloatType(), ty.FixedType() if mode is None:
+            return fixed_point.from_float(from_.format, to.format, profile)
+        case ty.FixedType(), ty.FixedType() if mode is None:
+            return fixed_point.convert(from_.format, to.format)
+        case ty.FixedType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
+            return fixed_point.to_float(from_.format, to.format, into_floats, profile)
         case ty.IntegerType(), ty.IntegerType() if mode is None and overflow is not None:
             return integer.convert(from_.width, reads_signed(from_), to.width, reads_signed(to), overflow)
     how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
@@ -353,6 +359,9 @@ def numbers(value: Elements) -> list[Any]:
     match element:
         case ty.FloatType():
             return _float_numbers(element.format, value.bits)
+        case ty.FixedType():
+            return [_plain_number(fixed_point.value(element.format, code), False)
+                    for code in codes_to_ints(value.bits, element.format.width)]  # fmt: skip
         case ty.ComplexType(element=ty.FloatType() as part) if _fits_f64(part.format):
             parts = _float_numbers(part.format, value.bits)
             return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
@@ -527,6 +536,10 @@ def _number(fmt: FloatFormat, code: int) -> float | Fraction:
     negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)
     if exact is None:
         return math.copysign(math.inf if fmt.is_infinite(code) else math.nan, -1 if negative else 1)
+    return _plain_number(exact, negative)
+
+
+def _plain_number(exact: Fraction, negative: bool) -> float | Fraction:
     try:
         number = float(exact)
     except OverflowError:

@@ -19,6 +19,7 @@ from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import is_unsigned, numeric, range_text, shape_problem
 from halfulp.interp.values.value import Value
+from halfulp.semantics import fixed_point
 from halfulp.semantics.kernel import Origin, Origins
 
 # --- elements ---------------------------------------------------------------------------------------------------------
@@ -36,6 +37,8 @@ def parse_element(element: ty.Type, text: str) -> int | None:
         return _fitting(element, width, text, code)
     if isinstance(stored, ty.FloatType):
         return _parse_float(stored.format, text)
+    if isinstance(stored, ty.FixedType):
+        return _parse_fixed(stored, text)
     if stored == ty.I1 and text in ("true", "false"):
         return int(text == "true")
     if not re.fullmatch(r"[+-]?\d+", text):
@@ -60,6 +63,21 @@ def _fitting(element: ty.Type, width: int, text: str, code: int) -> int:
     if code >> width:
         raise InputError(f"the bit pattern {_short(text)} does not fit the {width} bits of '{element}'")
     return code
+
+
+def _parse_fixed(type_: ty.FixedType, text: str) -> int:
+    """Return the code of a number in fixed point, which the type must have."""
+    try:
+        exact = numbers.fraction_of(numbers.exact_number(text))
+    except ValueError:
+        exact = None
+    if exact is None:
+        raise InputError(_no_value(text, str(type_)))
+    fmt = type_.format
+    number = fixed_point.of_fraction(exact, fmt)
+    if number * fmt.unit != exact:
+        raise InputError(f"'{type_}' does not have the number {_short(text)}")
+    return number & (1 << fmt.width) - 1
 
 
 def _parse_float(fmt: FloatFormat, text: str) -> int:

@@ -32,6 +32,7 @@ from halfulp.interp.values.element_layout import (
     spell_value,
 )
 from halfulp.interp.values.elements import item, numbers
+from halfulp.semantics import fixed_point
 from halfulp.semantics.integer import Overflow
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import Profile, as_profile, current_profile
@@ -213,6 +214,9 @@ def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
         double = FORMATS["f64"]
         codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
         return np.asarray(codes).reshape(-1).view(np.float64)
+    if isinstance(element, ty.FixedType):
+        unit, codes = element.format.unit, codes_to_ints(value.bits, element.format.width)
+        return np.array([float(fixed_point.integer_of(element.format, code) * unit) for code in codes])
     array = coerce.natural_array(element, value.bits)
     return None if array.dtype == object else array.reshape(-1).astype(np.float64)
 

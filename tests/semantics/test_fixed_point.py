@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from amounts import amounts
+from planted_datapaths import E5M2, Unit
+from planted_datapaths import MODES as FLOAT_MODES
+from planted_fixed_point import MODES, OPS, Fixed, FixedUnit
 
 import halfulp as hu
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
@@ -72,6 +75,61 @@ def test_numbers_that_are_not_dyadic() -> None:
     coarse = FixedFormat(4, 7, True, "AC_RND_ZERO")  # multiples of 8
     assert [of_fraction(Fraction(x), coarse) for x in (4, 5, -4, -5, 12, 13)] == [0, 1, 0, -1, 1, 2]
     assert of_fraction(Fraction(4) + Fraction(1, 10**30), coarse) == 1
+
+
+FOUR_BITS, THREE_BITS = Fixed(4, 2), Fixed(3, 3, False)
+LONG_SIGNED, LONG_UNSIGNED = Fixed(70, 20, True, "AC_RND", "AC_SAT_SYM"), Fixed(67, -3, False)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_ops_round_exact_results_once(op: str) -> None:
+    """In every mode, and on more bits than a word has: the codes are those of `Fraction`s."""
+    targets = [Fixed(3, 2, True, rounding, overflow) for rounding in MODES for overflow in OVERFLOWS]
+    cases = [((FOUR_BITS, THREE_BITS), target) for target in targets] + [
+        ((LONG_SIGNED, LONG_UNSIGNED), Fixed(90, 21, True, "AC_RND_ZERO"))
+    ]
+    for both, target in cases:
+        sources = both[:1] if op == "fixed_convert" else both
+        case, unit = op_case(op, [str(fmt) for fmt in sources], str(target)), FixedUnit(op, sources, target)
+        widths = case.operand_widths
+        inputs = every_input(case) if sum(widths) < 10 else sampled_inputs(case, 200, seed=5)
+        rows = list(
+            zip(*(codes_to_ints(codes, width) for codes, width in zip(inputs, widths, strict=True)), strict=True)
+        )
+        expected, kernel = [unit(*row) for row in rows], case.kernel((len(rows),))
+        assert codes_to_ints(kernel.array(*inputs).results[0], target.width) == expected, (op, both, target)
+        assert [kernel.scalar(*row) for row in rows] == expected, (op, both, target)
+
+
+def test_floats_and_fixed_point() -> None:
+    """Each float of f8E5M2 in every mode, and each number of eight bits as float in every mode, with its flags."""
+    read = Unit("", E5M2, E5M2).read
+    numbers = [read(code) for code in range(256)]
+    every = np.arange(256, dtype=np.uint8)
+    for rounding, mode in MODES.items():
+        target = Fixed(6, 3, True, rounding, "AC_SAT")
+        kernel = op_case("fixed_convert", "f8E5M2", str(target)).kernel((256,))
+        outcome = kernel.array(every)
+        exact = [None if x.kind else (-1) ** x.s * x.n * Fraction(2) ** x.e for x in numbers]
+        expected = [None if x is None else target.fit(mode(x / target.unit)) & 63 for x in exact]
+        (_, poison), *_ = outcome.faults
+        found = [None if bad else code for bad, code in zip(poison, outcome.results[0].tolist(), strict=True)]
+        assert found == expected
+        assert [None if isinstance(one, Fault) else one for one in map(kernel.scalar, range(1, 256, 7))] == expected[
+            1::7
+        ]
+    source = Fixed(8, -9)
+    for spelled in FLOAT_MODES:
+        kernel = op_case("fixed_convert", str(source), "f8E5M2", rounding=spelled).kernel((256,))
+        unit = Unit("", E5M2, E5M2, spelled)
+        values = [source.value(code) for code in range(256)]
+        packed = [
+            unit.pack(int(x < 0), abs(x.numerator), 1 - x.denominator.bit_length()) if x else (0, 0) for x in values
+        ]
+        assert kernel.flags is not None
+        assert kernel.array(every).results[0].tolist() == [code for code, _ in packed]
+        assert kernel.flags(every).tolist() == [flags for _, flags in packed]
+        assert [kernel.scalar(code) for code in range(0, 256, 7)] == [code for code, _ in packed][::7]
 
 
 def test_formats_of_results_as_ac_fixed() -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, code_shape, codes_to_ints, storage_dtype
-from halfulp.fp_formats.numbers import Exact, code_of_text, exact_number, round_to_format, round_to_integer
+from halfulp.fp_formats.numbers import Exact, code_of_text, exact_number, fraction_of, round_to_format, round_to_integer
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.interp.ir import types as ty
@@ -21,6 +21,7 @@ from halfulp.interp.ir.errors import InputError, LimitExceeded, TypeMismatch
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.coerce import type_of_dtype
 from halfulp.interp.values.value import Value
+from halfulp.semantics import fixed_point
 
 Places = int | npt.NDArray[np.int64]
 
@@ -48,7 +49,7 @@ def signed(type_: ty.Type) -> bool:
 
 
 def width_in_bits(type_: ty.Type) -> int:
-    """Return the width of an operand's type, a float or an integer."""
+    """Return the width of an operand's type: a float, an integer or a number in fixed point."""
     width = element_width(type_)
     assert width is not None
     return width
@@ -117,6 +118,11 @@ def _raw(array: npt.NDArray[Any], width: int, first: Places) -> Codes:
 
 
 def _of_integers(array: npt.NDArray[Any], type_: ty.Type, fitting: Fitting, first: Places) -> Codes:
+    if isinstance(type_, ty.FixedType):
+        raise TypeMismatch(
+            f"the elements are {array.dtype}, but the operand is {type_}",
+            hint="give numbers as floats with the option round, as in FILE:round, or raw bits as unsigned integers",
+        )
     if isinstance(type_, ty.FloatType):
         if fitting.rounding is None:
             raise TypeMismatch(
@@ -148,6 +154,12 @@ def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitti
     assert fitting.rounding is not None
     if isinstance(type_, ty.FloatType):
         return fast.convert(source, type_.format, codes, fitting.rounding, fitting.policy).codes
+    if isinstance(type_, ty.FixedType):
+        # The modes of the type say what becomes of numbers that it does not have.
+        try:
+            return fixed_point.codes_of(type_.format, fixed_point.of_floats(source, codes, type_.format))
+        except ValueError as error:
+            raise InputError(str(error)) from None
     width = width_in_bits(type_)
     made = fast.to_integer(source, codes, width, signed(type_), fitting.rounding, fitting.policy)
     wrong = np.flatnonzero(made.poison) if made.poison is not None else np.zeros(0, np.intp)
@@ -175,6 +187,8 @@ def code_of_number(number: Exact, type_: ty.Type, fitting: Fitting) -> int:
         exact = not found.flags & ~scalar.INVALID and not nanless
         exact = exact and not (isinstance(number, float) and abs(number) == float("inf")
                                and not type_.format.is_infinite(found.code))  # fmt: skip
+    elif isinstance(type_, ty.FixedType):
+        return _in_fixed_point(number, type_, fitting)
     else:
         width, kind = width_in_bits(type_), "the type"
         if isinstance(number, int):
@@ -191,6 +205,20 @@ def code_of_number(number: Exact, type_: ty.Type, fitting: Fitting) -> int:
             hint="to use the nearest number of the type, add the option round, as in FILE:round",
         )
     return found.code
+
+
+def _in_fixed_point(number: Exact, type_: ty.FixedType, fitting: Fitting) -> int:
+    fmt = type_.format
+    exact = fraction_of(number)
+    if exact is None:
+        raise InputError("fixed point has no infinities and no NaN")
+    units = fixed_point.of_fraction(exact, fmt)
+    if fitting.rounding is None and units * fmt.unit != exact:
+        raise InputError(
+            f"the type {type_} does not have this number",
+            hint="to round it as the type says, add the option round, as in FILE:round",
+        )
+    return units & (1 << fmt.width) - 1
 
 
 # --- text -------------------------------------------------------------------------------------------------------------

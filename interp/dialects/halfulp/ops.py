@@ -16,11 +16,12 @@ from halfulp.interp.dialects.halfulp import blocks
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import FLOAT_FLAGS, FLOAT_NUMBERS, NAN_WORDS, FloatType
+from halfulp.interp.ir.types import FLOAT_FLAGS, FLOAT_NUMBERS, NAN_WORDS, FixedType, FloatType
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.type_parser import TypeParser
 from halfulp.semantics import casts
+from halfulp.semantics.fixed_point import FixedFormat
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, undefined
 from halfulp.semantics.requantization import RULES, Integers, Target, faults, requantization_words, requantized
 
@@ -94,11 +95,12 @@ REQUANTIZE = Elementwise(_build, may_be_scalar=frozenset({1, 2}))
 
 # --- types ------------------------------------------------------------------------------------------------------------
 #
-# The types of the dialect: float types that MLIR has no spelling for.
+# The types of the dialect: float types that MLIR has no spelling for, and numbers in fixed point.
 #
 # ``!halfulp.float<"binary8p3se">`` names a format that every halfulp knows. ``!halfulp.float<"e3m2x", exponent = 3,
 # mantissa = 2, bias = 3>`` defines one; the words unsigned, finite, no_zero, integer_bit and even_code, and ``nan =
-# all_ones``, ``negative_zero`` or ``none``, stand for the other fields of a `FloatFormat`.
+# all_ones``, ``negative_zero`` or ``none``, stand for the other fields of a `FloatFormat`. ``!halfulp.fixed<8, 4, true,
+# AC_RND, AC_SAT>`` has the parameters of ac_fixed.
 
 
 def _float(parser: TypeParser) -> FloatType:
@@ -169,7 +171,31 @@ def _nan(parser: TypeParser) -> Any:
     return NAN_WORDS[word]
 
 
-PARSERS = {"float": _float}
+def _fixed(parser: TypeParser) -> FixedType:
+    """Read the parameters of a type in fixed point: ``<width, integer bits, signed, rounding, overflow>``, of which the
+    last three may be left out.
+    """
+    start = parser.pos
+    parser.expect("<")
+    fields: dict[str, Any] = {"width": parser.integer("expected the number of bits")}
+    parser.expect(",", "expected ',' and the number of bits before the point")
+    fields["integer_bits"] = parser.integer("expected the number of bits before the point")
+    for name in ("signed", "rounding", "overflow"):
+        if not parser.take(","):
+            break
+        word = parser.tokens[parser.pos]
+        if name == "signed" and word not in ("true", "false"):
+            parser.wrong_token("expected true or false: whether the numbers are signed")
+        fields[name] = word == "true" if name == "signed" else word
+        parser.pos += 1
+    parser.expect(">", "expected '>' at the end of the type in fixed point")
+    try:
+        return FixedType(FixedFormat(**fields))
+    except ValueError as error:
+        parser.error(str(error), start)
+
+
+PARSERS = {"fixed": _fixed, "float": _float}
 """The readers of the types, by name."""
 
 

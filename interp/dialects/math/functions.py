@@ -29,7 +29,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
-from halfulp.semantics import casts, elementary, float_unit
+from halfulp.semantics import casts, elementary, fixed_point, float_unit
 from halfulp.semantics.kernel import Kernel
 
 # --- families ---------------------------------------------------------------------------------------------------------
@@ -222,6 +222,66 @@ DECLARATIONS: Mapping[str, Declaration] = {
 """Their declarations, by name."""
 
 
+# --- fixed point ------------------------------------------------------------------------------------------------------
+#
+# Arithmetic of numbers in fixed point, and their conversions from and to floats. The type of the result has the modes
+# that round it and bring it into its range.
+
+FIXED_ARITHMETIC: Mapping[str, str] = MappingProxyType(
+    {"fixed_add": "add", "fixed_sub": "subtract", "fixed_mul": "multiply"}
+)
+"""The arithmetic, with the operation of `halfulp.semantics.fixed_point` that each one rounds."""
+
+_FIXED_LIKE = d.TypeConstraint(
+    'fixed-point-like, such as "ac_fixed<16, 8>"', lambda type_: isinstance(ty.element_type(type_), ty.FixedType)
+)
+_FIXED_OR_FLOAT = d.TypeConstraint(
+    "fixed-point-like or floating-point-like",
+    lambda type_: isinstance(ty.element_type(type_), ty.FixedType | ty.FloatType),
+)
+
+
+def fixed_of(value: Any) -> fixed_point.FixedFormat:
+    """Return the format of an operand or result in fixed point."""
+    element = element_of(value)
+    assert isinstance(element, ty.FixedType)
+    return element.format
+
+
+def _fixed_arithmetic(operation: str) -> Declaration:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        one, other = (fixed_of(operand) for operand in op.operands)
+        return fixed_point.arithmetic(operation, (one, other), fixed_of(op.results[0]))
+
+    inferred = d.inferred_type("result", "b", lambda type_: type_)
+    return _declaration("ab", build, (inferred,), accepts=_FIXED_LIKE, result=_FIXED_LIKE, choices=())
+
+
+def _fixed_convert(op: Operation, settings: Settings) -> Kernel:
+    if isinstance(element_of(op.results[0]), ty.FloatType):
+        return fixed_point.to_float(
+            fixed_of(op.operands[0]), format_of(op.results[0]), rounding_of(op), settings.profile
+        )
+    if isinstance(element_of(op.operands[0]), ty.FloatType):
+        return fixed_point.from_float(format_of(op.operands[0]), fixed_of(op.results[0]), settings.profile)
+    return fixed_point.convert(fixed_of(op.operands[0]), fixed_of(op.results[0]))
+
+
+def _verify_fixed_convert(op: Operation) -> str | None:
+    source, target = element_of(op.operands[0]), element_of(op.results[0])
+    if not isinstance(source, ty.FixedType) and not isinstance(target, ty.FixedType):
+        return f"converts from or to fixed point, but '{source}' and '{target}' are floats; fcvt converts these"
+    if isinstance(target, ty.FixedType) and "roundingmode" in op.properties:
+        return f"rounds as the type of its result says, {target.format.rounding}: write another mode there"
+    return None
+
+
+_FIXED: Mapping[str, Declaration] = {
+    **{name: _fixed_arithmetic(operation) for name, operation in FIXED_ARITHMETIC.items()},
+    "fixed_convert": _declaration("x", _fixed_convert, accepts=_FIXED_OR_FLOAT, result=_FIXED_OR_FLOAT)
+    | {"verify": _verify_fixed_convert},
+}
+
 # --- functions --------------------------------------------------------------------------------------------------------
 
 _UNARY = (
@@ -241,7 +301,13 @@ _float_unit = d.Dialect("")
 for _name, _fields in DECLARATIONS.items():
     _float_unit.op(_name, **_fields)
 
+_in_fixed_point = d.Dialect("")
+for _name, _fields in _FIXED.items():
+    _in_fixed_point.op(_name, **_fields)
+
 ELEMENTARY: Mapping[str, d.OpDefinition] = MappingProxyType(_functions.ops)
 """The declarations of elementary functions, by name."""
-FUNCTIONS: Mapping[str, d.OpDefinition] = MappingProxyType({**ELEMENTARY, **_float_unit.ops})
+IN_FIXED_POINT: Mapping[str, d.OpDefinition] = MappingProxyType(_in_fixed_point.ops)
+"""The declarations of operations in fixed point, by name."""
+FUNCTIONS: Mapping[str, d.OpDefinition] = MappingProxyType({**ELEMENTARY, **_float_unit.ops, **IN_FIXED_POINT})
 """All declarations, by name."""

@@ -50,8 +50,9 @@ def test_the_page_prints_what_it_shows(tmp_path: Path, capsys: Captured, monkeyp
     assert follow(PAGE.read_text(encoding="utf-8"), capsys) == 8
 
 
-def test_a_format_of_ones_own(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of the page on vectors."""
+def test_formats_of_ones_own_and_fixed_point(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of the page on vectors."""
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "vector-files.md").read_text(encoding="utf-8")
-    assert follow(text.split("<!-- own -->\n\n")[1].split("\n\n")[0] + "\n", capsys) == 2
+    for mark, commands in (("own", 2), ("fixed", 3)):
+        assert follow(text.split(f"<!-- {mark} -->\n\n")[1].split("\n\n")[0] + "\n", capsys) == commands

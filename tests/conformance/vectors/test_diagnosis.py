@@ -1,6 +1,7 @@
 """Diagnoses of faulty devices: what was planted is named first. And the rows that are kept to find it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count, islice
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from planted_datapaths import (
 )
 from planted_datapaths import outputs_of as made_by
 from planted_devices import PLANTS, Dice, Plant, accumulated, split
+from planted_fixed_point import MISTAKES as MISTAKES_IN_FIXED_POINT
 from planted_results import RESULTS, element_code, ties
 from present import present
 from tree import ROOT
@@ -104,6 +106,23 @@ def test_a_mistake_in_a_datapath_is_named_first(planted: Callable[[Dice], Mistak
     mistake = planted(np.random.default_rng(1))
     first = named(mistake).explanations[0]
     assert first.name.startswith(mistake.names), first
+
+
+@pytest.mark.parametrize(
+    ("mistake", "rows"),
+    [("largest", 200), *(pytest.param(name, 2500, marks=pytest.mark.long) for name in MISTAKES_IN_FIXED_POINT)],
+)
+def test_mistakes_in_fixed_point_are_named_first(mistake: str, rows: int) -> None:
+    unit, names = MISTAKES_IN_FIXED_POINT[mistake]
+    vectors = hu.vectors(
+        unit.op, type=[str(fmt) for fmt in unit.sources], to=str(unit.target), level="weighted", n=rows, seed=3
+    )
+    codes = vectors.columns_as_codes
+    operands = list(zip(*(codes[column.name].tolist() for column in vectors.computation.inputs), strict=True))
+    assert hu.check(vectors, [replace(unit, wrong={})(*row) for row in operands]).equal
+    cause = hu.check(vectors, [unit(*row) for row in operands]).cause
+    assert cause is not None
+    assert cause.startswith(tuple(names)), cause
 
 
 def test_products_that_are_twice_too_large_are_named_beside_flushed_subnormals() -> None:
