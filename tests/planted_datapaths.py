@@ -298,6 +298,14 @@ class Unit:
 
     def add(self, a: X, b: X) -> tuple[int, int]:
         terms = [(x.s, x.n, x.e) for x in (a, b)]
+        if "sticky_anded" in self.wrong and a.s == b.s:
+            # After the significand come guard, round, and a bit for all that follow. A carry shifts the last two out.
+            top, low = max(a.e, b.e), min(a.e, b.e) - 3
+            n = (a.n << a.e - low) + (b.n << b.e - low)
+            round_bit, rest = n >> top - 2 - low & 1, n & (1 << top - 2 - low) - 1
+            if n.bit_length() + low > top + self.src.m + 1 and round_bit != (rest > 0):
+                n = n >> top - 1 - low << top - 1 - low
+            return self.pack(a.s, n, low) if n else (a.s << self.dst.bits - 1, 0)
         return self.sum(self.cut(self.aligned(terms, [x.e + self.src.m for x in (a, b)])))
 
     def mul(self, a: X, b: X) -> tuple[int, int]:
@@ -416,6 +424,15 @@ def sticky_gap(dice: Dice) -> Mistake:
     bits = int(dice.integers(1, 4))
     unit = some(dice, ("mul",), WIDER, sticky_gap=bits)
     return planted(dice, unit, f"the sticky bit without {plural(bits)} after the round bit")
+
+
+def sticky_anded(dice: Dice) -> Mistake:
+    return planted(
+        dice,
+        some(dice, ("add",), WIDER, sticky_anded=1),
+        "the bits that a carry shifts out ANDed, not ORed",
+        count=6000,
+    )
 
 
 def guard_lost(dice: Dice) -> Mistake:
@@ -664,10 +681,12 @@ class Dot:
     dst: Fmt = F32
     wrong: dict[str, Any] = field(default_factory=dict)
     """What is wrong with the multipliers of rounded products."""
+    sums: dict[str, Any] = field(default_factory=dict)
+    """What is wrong with the adders."""
 
     def __call__(self, *codes: int) -> tuple[int, ...]:
         k, d = self.size, self.dst
-        fma, add, multiply = Unit("fma", d, d), Unit("add", d, d), Unit("mul", d, d, wrong=self.wrong)
+        fma, add, multiply = Unit("fma", d, d), Unit("add", d, d, wrong=self.sums), Unit("mul", d, d, wrong=self.wrong)
         a, b = ([self.widened(code) for code in codes[i * k : i * k + k]] for i in (0, 1))
         total = codes[2 * k]
         order = list(self.order or range(k))
@@ -688,7 +707,7 @@ def dotted(dice: Dice, dot: Dot, *names: str) -> Mistake:
     name = {F16: "f16", BF16: "bf16", E5M2: "e5m2"}[dot.src]
     computation = TileComputation(
         operation_named(f"mma.m1n1k{dot.size}.{dot.dst.name}.{name}.{name}"),
-        "custom:tree=sequential,partial=to_nearest_even" + ",products=rounded" * bool(dot.wrong),
+        "custom:tree=sequential,partial=to_nearest_even" + ",products=rounded" * bool(dot.wrong or dot.sums),
     )
     rows = right_rows(dice, computation, 600)
     finite = np.ones(len(rows[0]), np.bool_)
@@ -715,6 +734,21 @@ def dot_multiplier(dice: Dice) -> Mistake:
     return dotted(dice, dot, f"products with the {told}")
 
 
+def dot_adder(dice: Dice) -> Mistake:
+    """A unit that ANDs what a carry shifts out in each sum, perhaps with a fault in its multipliers too."""
+    wrong = {"sticky_anded": 1}
+    name = "sums with the bits that a carry shifts out ANDed"
+    dot = Dot(F16, int(pick(dice, (4, 8))), "rounded", dst=F16, sums=wrong)
+    if dice.integers(2):
+        dot.wrong = {"sticky_gap": 9}
+        return dotted(dice, dot, *(f"products with {told} and {name}" for told in DROPPED))
+    return dotted(dice, dot, name)
+
+
+DROPPED = ("the sticky bit of the first bit alone", "the sticky bit without")
+"""How a sticky bit without all the bits after the round bit may be called."""
+
+
 def dot_reversed(dice: Dice) -> Mistake:
     size = int(pick(dice, (4, 8)))
     return dotted(dice, Dot(pick(dice, DOTS), size, order=range(size)[::-1]), "the products in the reverse order")
@@ -735,6 +769,6 @@ MISTAKES: tuple[Callable[[Dice], Mistake], ...] = (
     overflow_where_infinite, underflow_where_zero, underflow_where_exact, inexact_not_with_overflow,
     underflow_as_overflow, no_inexact, power, field_power, operand_power, product_power, overflow_code,
     subnormal_as_normal, subnormal_of_one, subnormal_half, zero_as_one, product_rounded, flushed_by_code,
-    infinity_sign, bounds_of_integers, table_off, dot_last, dot_rounded, dot_multiplier, dot_reversed, dot_swapped,
+    infinity_sign, bounds_of_integers, table_off, dot_last, dot_rounded, dot_multiplier, dot_adder, dot_reversed, dot_swapped, sticky_anded,
 )  # fmt: skip
 """The kinds of mistakes."""

@@ -498,6 +498,18 @@ def _sticky_before_shift(unit: Unit, total: ExactResult, lead: int, value: None)
     return _without(total, parts.lowest - 1, 1) if total.lead > lead and parts.shift > 1 else total
 
 
+def _sticky_anded(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
+    """Lose the bits after the round bit where the carry shifts them out, but for the first of them beside a later
+    one.
+    """
+    end = lead - unit.precision
+    low = total.significand & (1 << max(end - total.exponent, 0)) - 1
+    if total.lead <= lead or not low:
+        return total
+    first = 1 << end - total.exponent - 1
+    return total if low > first else _without(total, end, end - total.exponent)
+
+
 def _one_too_high(unit: Unit, total: ExactResult, lead: int, most: int | None) -> ExactResult:
     """Leave the leading one, which the implicit bit hides, as the first bit of the fraction."""
     emin = unit.case.float_source.emin
@@ -612,6 +624,7 @@ PRODUCTS = frozenset({"multiply"})
 ROUNDED = SUMS | PRODUCTS | {"divide", "square root", "convert", "from integer", "to integer"}
 FLOATS = ROUNDED - {"from integer"}
 _FUSED = frozenset({"multiply-add"})
+_TWO_TERMS = SUMS - _FUSED
 _TO_FLOATS = ROUNDED - {"to integer"}
 
 _READ_WITH_A_BIT = {"subnormals": (False, True), "zeros": (True, False), "zeros and subnormals": (True, True)}
@@ -684,6 +697,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "the sticky bit without the bit that a carry shifts out", Place.TERMS, SUMS | PRODUCTS,
         _summed(_sticky_before_shift),
+    ),
+    Fault(
+        "the bits that a carry shifts out ANDed, not ORed, into the sticky bit", Place.TERMS, _TWO_TERMS,
+        _summed(_sticky_anded),
     ),
     Fault(
         "the leading bit one place too high where a sum cancels{}", Place.TERMS, SUMS, _summed(_one_too_high),

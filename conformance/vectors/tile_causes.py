@@ -5,7 +5,7 @@ another order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -17,16 +17,17 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.datapaths import Place, Planted, computed, faults_of
-from halfulp.conformance.vectors.device import Cause, Stage, by, computing, reading, through
+from halfulp.conformance.vectors.device import Cause, Device, Stage, by, computing, reading, through
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics import floats
-from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, spelled
+from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, shape_of, spelled
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import rule_of
+from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
 # --- types ------------------------------------------------------------------------------------------------------------
 
@@ -349,8 +350,10 @@ def misrounded_products(computation: TileComputation, sample: Sample) -> Iterato
         return
     for name, fault in faults_of(multiply, sample):
         if fault.fault.place is Place.SUM:
-            slow = computation.products > FEW_PRODUCTS
-            yield through(f"products with {name}", partial(_with_products, multiply, fault), slow)
+            yield _in_unit(f"products with {name}", "products", fault, computation)
+    for name, fault in faults_of(_adder(computation, rule_or_usual(computation).partial), sample):
+        if fault.value is None and fault.fault.place is not Place.OPERANDS:
+            yield _in_unit(f"sums with {name}", "sums", fault, computation)
 
 
 def _multiplier(computation: TileComputation) -> OpComputation | None:
@@ -361,21 +364,95 @@ def _multiplier(computation: TileComputation) -> OpComputation | None:
     return OpComputation(op_case("arith.mulf", op.d, rounding=rule.partial))
 
 
-def _with_products(
-    multiply: OpComputation, fault: Planted, computation: TileComputation, inputs: Chunk
-) -> Computed | None:
-    """Compute the tile from products with a fault: each is an element of A, beside ones as elements of B."""
-    rows, outputs = len(inputs[0]), len(computation.outputs)
-    places = np.divmod(np.arange(rows * outputs), outputs)
-    fmt = FORMATS[computation.operation.d]
-    one, flat = computation.elements(inputs, *places, rule_or_usual(computation).text)
-    a, b, c = one.arrays(flat)
-    made = computed(multiply, [fault], (a.reshape(-1), b.reshape(-1)))
-    if made is None:
+def _adder(computation: TileComputation, rounding: str) -> OpComputation:
+    return OpComputation(op_case("arith.addf", computation.operation.d, rounding=rounding))
+
+
+@dataclass(frozen=True)
+class FaultyUnit:
+    """The datapath of a tile operation that rounds its products and sums, with a fault in the products, the sums, or
+    both.
+    """
+
+    products: Planted | None = None
+    sums: Planted | None = None
+
+    def __call__(self, computation: TileComputation, inputs: Chunk) -> Computed | None:
+        """Compute the tile from products with a fault: each is an element of A, beside ones as elements of B."""
+        multiply = _multiplier(computation)
+        if multiply is None:
+            return None
+        rows, outputs = len(inputs[0]), len(computation.outputs)
+        places = np.divmod(np.arange(rows * outputs), outputs)
+        fmt = FORMATS[computation.operation.d]
+        one, flat = computation.elements(inputs, *places, rule_or_usual(computation).text)
+        a, b, c = one.arrays(flat)
+        faults = [] if self.products is None else [self.products]
+        made = computed(multiply, faults, (a.reshape(-1), b.reshape(-1)))
+        if made is None:
+            return None
+        products = made.outputs[0].reshape(a.shape)
+        right = one.compute(_columns([products, np.full_like(b, fmt.bias << fmt.mantissa_bits), c])).outputs[0]
+        found = right if self.sums is None else _added(one, [self.sums], products, c, right)
+        if found is None:
+            return None
+        results = found.reshape(rows, outputs)
+        return Computed(tuple(np.ascontiguousarray(results[:, k]) for k in range(outputs)))
+
+
+def _added(
+    computation: TileComputation, faults: Sequence[Planted], products: Codes, c: Codes, right: Codes
+) -> Codes | None:
+    """Add products and C one by one, with faults in each sum; None for a rule that adds otherwise. ``right``: the
+    results without faults.
+    """
+    rule, fmt = rule_or_usual(computation), FORMATS[computation.operation.d]
+    terms = [np.ascontiguousarray(codes) for codes in products.reshape(len(right), -1).T]
+    addend = c.reshape(-1)
+    if rule.tree not in PAIRWISE or rule.c == "end":
         return None
-    ones = np.full_like(b, fmt.bias << fmt.mantissa_bits)
-    results = one.compute(_columns([made.outputs[0].reshape(a.shape), ones, c])).outputs[0].reshape(rows, outputs)
-    return Computed(tuple(np.ascontiguousarray(results[:, k]) for k in range(outputs)))
+    if rule.c == "with":
+        terms.insert(0, addend)
+    order, count = shape_of(rule.tree, len(terms)), len(terms)
+    if rule.c == "last":
+        terms.append(addend)
+        # C has the number after the products, so that the sums have the following ones.
+        order = [(one + (one >= count), other + (other >= count)) for one, other in order]
+        order.append((len(terms) + len(order) - 1 if order else 0, count))
+
+    def summed(planted: Sequence[Planted]) -> Codes | None:
+        sums = list(terms)
+        for number, (one, other) in enumerate(order, 1):
+            adder = _adder(computation, rule.rounding if number == len(order) else rule.partial)
+            made = (
+                computed(adder, planted, (sums[one], sums[other]))
+                if planted
+                else adder.compute((sums[one], sums[other]))
+            )
+            if made is None:
+                return None
+            sums.append(made.outputs[0])
+        return np.where(floats.is_nan(fmt, sums[-1]), sums[-1].dtype.type(nan_of(rule, fmt)), sums[-1])
+
+    plain = summed(())
+    same = plain is not None and np.array_equal(plain, np.where(floats.is_nan(fmt, right), plain, right))
+    return summed(faults) if same else None
+
+
+PAIRWISE = ("neighbours", "halves", "sequential")
+"""The trees whose additions have two operands."""
+
+
+def _in_unit(name: str, place: str, fault: Planted, computation: TileComputation) -> Cause:
+    """Return the cause of a fault in the products or in the sums of a unit, which may have one in each."""
+
+    def change(device: Device) -> Device | None:
+        own = FaultyUnit() if device.datapath is None else device.datapath
+        if not isinstance(own, FaultyUnit) or getattr(own, place) is not None:
+            return None
+        return replace(device, datapath=replace(own, **{place: fault}))
+
+    return Cause(name, Stage.COMPUTATION, change, computation.products > FEW_PRODUCTS)
 
 
 def infinities_cancelled(computation: TileComputation) -> Iterator[Cause]:
