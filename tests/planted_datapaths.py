@@ -703,13 +703,13 @@ class Dot:
         return Unit("cvt", self.src, self.dst)(code)[0]
 
 
-def dotted(dice: Dice, dot: Dot, *names: str) -> Mistake:
+def dotted(dice: Dice, dot: Dot, *names: str, count: int = 600) -> Mistake:
     name = {F16: "f16", BF16: "bf16", E5M2: "e5m2"}[dot.src]
     computation = TileComputation(
         operation_named(f"mma.m1n1k{dot.size}.{dot.dst.name}.{name}.{name}"),
         "custom:tree=sequential,partial=to_nearest_even" + ",products=rounded" * bool(dot.wrong or dot.sums),
     )
-    rows = right_rows(dice, computation, 600)
+    rows = right_rows(dice, computation, count)
     finite = np.ones(len(rows[0]), np.bool_)
     for codes, fmt in zip(rows, [dot.src] * (2 * dot.size) + [dot.dst] * 2, strict=True):
         finite &= codes & (1 << fmt.bits - 1) - 1 < fmt.inf
@@ -741,12 +741,14 @@ def dot_adder(dice: Dice) -> Mistake:
     dot = Dot(F16, int(pick(dice, (4, 8))), "rounded", dst=F16, sums=wrong)
     if dice.integers(2):
         dot.wrong = {"sticky_gap": 9}
-        return dotted(dice, dot, *(f"products with {told} and {name}" for told in DROPPED))
-    return dotted(dice, dot, name)
+        return dotted(dice, dot, *(f"products with {told} and {name}" for told in told_of_products(9)), count=3000)
+    return dotted(dice, dot, name, count=3000)
 
 
-DROPPED = ("the sticky bit of the first bit alone", "the sticky bit without")
-"""How a sticky bit without all the bits after the round bit may be called."""
+def told_of_products(bits: int) -> list[str]:
+    """Return what may be said of products of f16 whose sticky bit lacks all bits after the round bit."""
+    gaps = [f"the sticky bit without {count} bits after the round bit" for count in (bits, bits + 1)]
+    return ["the sticky bit of the first bit alone", "the sticky bit without the last 9 bits", *gaps]
 
 
 def dot_reversed(dice: Dice) -> Mistake:

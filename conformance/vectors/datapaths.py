@@ -72,7 +72,8 @@ class Fault:
 
     ``name``: with ``{}`` for the text of the parameter. ``place``: the numbers that it changes. ``edit``: the change.
     The sum is one number. ``kinds``: the kinds of a `ModelCase` that can have it. ``values``: those of its parameter.
-    ``inexact``: True if the result counts as inexact when the fault changes a number.
+    ``inexact``: True if the result counts as inexact when the fault changes a number. ``carries``: True if it changes
+    only sums whose leading bit is above those of the terms.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Fault:
     edit: Edit
     values: Values = lambda unit, sample: [(None, ())]
     inexact: bool = False
+    carries: bool = False
 
 
 class Planted(NamedTuple):
@@ -696,19 +698,21 @@ FAULTS: tuple[Fault, ...] = (
     Fault("ties {}", Place.SUM, ROUNDED, _ties, _ways_of_ties),
     Fault(
         "the sticky bit without the bit that a carry shifts out", Place.TERMS, SUMS | PRODUCTS,
-        _summed(_sticky_before_shift),
+        _summed(_sticky_before_shift), carries=True,
     ),
     Fault(
         "the bits that a carry shifts out ANDed, not ORed, into the sticky bit", Place.TERMS, _TWO_TERMS,
-        _summed(_sticky_anded),
+        _summed(_sticky_anded), carries=True,
     ),
     Fault(
         "the leading bit one place too high where a sum cancels{}", Place.TERMS, SUMS, _summed(_one_too_high),
         lambda unit, sample: [(None, ("",)), (1, (" by one place",))],
     ),
     Fault("cancelled sums times 2^{}", Place.TERMS, SUMS, _summed(_leading_zeros_off), _one_off),
-    Fault("a carry not shifted in", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_shifted)),
-    Fault("a carry not counted in the exponent", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_counted)),
+    Fault("a carry not shifted in", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_shifted), carries=True),
+    Fault(
+        "a carry not counted in the exponent", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_counted), carries=True
+    ),
     Fault("the sign of differences that of {}{}", Place.TERMS, SUMS, _sign_of, _signs_of_terms),
     Fault(
         "the {} negated", Place.TERMS, _FUSED, _negated, lambda unit, sample: [(0, ("product",)), (1, ("addend",))],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.datapaths import Place, Planted, computed, faults_of
+from halfulp.conformance.vectors.datapaths import Place, Planted, Same, computed, faults_of
 from halfulp.conformance.vectors.device import Cause, Device, Stage, by, computing, reading, through
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
@@ -352,7 +352,7 @@ def misrounded_products(computation: TileComputation, sample: Sample) -> Iterato
         if fault.fault.place is Place.SUM:
             yield _in_unit(f"products with {name}", "products", fault, computation)
     for name, fault in faults_of(_adder(computation, rule_or_usual(computation).partial), sample):
-        if fault.value is None and fault.fault.place is not Place.OPERANDS:
+        if fault.fault.carries:
             yield _in_unit(f"sums with {name}", "sums", fault, computation)
 
 
@@ -365,7 +365,7 @@ def _multiplier(computation: TileComputation) -> OpComputation | None:
 
 
 def _adder(computation: TileComputation, rounding: str) -> OpComputation:
-    return OpComputation(op_case("arith.addf", computation.operation.d, rounding=rounding))
+    return OpComputation(op_case("arith.addf", computation.operation.d, rounding=rounding), flags=False)
 
 
 @dataclass(frozen=True)
@@ -387,56 +387,58 @@ class FaultyUnit:
         fmt = FORMATS[computation.operation.d]
         one, flat = computation.elements(inputs, *places, rule_or_usual(computation).text)
         a, b, c = one.arrays(flat)
-        faults = [] if self.products is None else [self.products]
-        made = computed(multiply, faults, (a.reshape(-1), b.reshape(-1)))
+        made = _products(multiply, self.products, Same((a.reshape(-1), b.reshape(-1))))
         if made is None:
             return None
-        products = made.outputs[0].reshape(a.shape)
+        products = made.reshape(a.shape)
         right = one.compute(_columns([products, np.full_like(b, fmt.bias << fmt.mantissa_bits), c])).outputs[0]
-        found = right if self.sums is None else _added(one, [self.sums], products, c, right)
+        found = right if self.sums is None else _added(one, self.sums, products, c, right)
         if found is None:
             return None
         results = found.reshape(rows, outputs)
         return Computed(tuple(np.ascontiguousarray(results[:, k]) for k in range(outputs)))
 
 
-def _added(
-    computation: TileComputation, faults: Sequence[Planted], products: Codes, c: Codes, right: Codes
-) -> Codes | None:
-    """Add products and C one by one, with faults in each sum; None for a rule that adds otherwise. ``right``: the
-    results without faults.
+@lru_cache(maxsize=256)
+def _products(multiply: OpComputation, fault: Planted | None, factors: Same) -> Codes | None:
+    made = computed(multiply, [] if fault is None else [fault], factors.inputs)
+    return None if made is None else made.outputs[0]
+
+
+def _added(computation: TileComputation, fault: Planted, products: Codes, c: Codes, right: Codes) -> Codes | None:
+    """Add products and C one by one, with a fault in sums that carry; None for a rule that adds otherwise. ``right``:
+    the results without the fault.
     """
     rule, fmt = rule_or_usual(computation), FORMATS[computation.operation.d]
-    terms = [np.ascontiguousarray(codes) for codes in products.reshape(len(right), -1).T]
-    addend = c.reshape(-1)
     if rule.tree not in PAIRWISE or rule.c == "end":
         return None
-    if rule.c == "with":
-        terms.insert(0, addend)
-    order, count = shape_of(rule.tree, len(terms)), len(terms)
-    if rule.c == "last":
-        terms.append(addend)
-        # C has the number after the products, so that the sums have the following ones.
+    terms = [np.ascontiguousarray(codes) for codes in products.reshape(len(right), -1).T]
+    terms.insert(0 if rule.c == "with" else len(terms), c.reshape(-1))
+    count = len(terms) - (rule.c == "last")
+    order = shape_of(rule.tree, count)
+    if rule.c == "last":  # its number comes after those of the products
         order = [(one + (one >= count), other + (other >= count)) for one, other in order]
         order.append((len(terms) + len(order) - 1 if order else 0, count))
 
-    def summed(planted: Sequence[Planted]) -> Codes | None:
+    def summed(faulty: bool) -> Codes:
         sums = list(terms)
         for number, (one, other) in enumerate(order, 1):
             adder = _adder(computation, rule.rounding if number == len(order) else rule.partial)
-            made = (
-                computed(adder, planted, (sums[one], sums[other]))
-                if planted
-                else adder.compute((sums[one], sums[other]))
-            )
-            if made is None:
-                return None
-            sums.append(made.outputs[0])
+            operands = sums[one], sums[other]
+            made = adder.compute(operands).outputs[0]
+            largest = np.maximum(*(_size(fmt, codes) for codes in operands))
+            carries = np.flatnonzero(_size(fmt, made) >> fmt.mantissa_bits > largest >> fmt.mantissa_bits)
+            if faulty and len(carries):
+                changed = computed(adder, [fault], tuple(codes[carries] for codes in operands))
+                if changed is not None:
+                    made = made.copy()
+                    made[carries] = changed.outputs[0]
+            sums.append(made)
         return np.where(floats.is_nan(fmt, sums[-1]), sums[-1].dtype.type(nan_of(rule, fmt)), sums[-1])
 
-    plain = summed(())
-    same = plain is not None and np.array_equal(plain, np.where(floats.is_nan(fmt, right), plain, right))
-    return summed(faults) if same else None
+    plain = summed(False)
+    same = np.array_equal(plain, np.where(floats.is_nan(fmt, right), plain, right))
+    return summed(True) if same else None
 
 
 PAIRWISE = ("neighbours", "halves", "sequential")
