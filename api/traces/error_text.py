@@ -344,7 +344,7 @@ def known_text(number: float, radius: float) -> str:
     if digits >= 17 or not isfinite(number):
         return f"{number:.17g}"
     text = f"{number:.{digits}g}" if digits > 0 else "0"
-    if digits >= 15:
+    if digits >= 15 or number == radius == 0:
         return text
     lacks = radius + abs(number - float(text))
     unit = max(10.0 ** (floor(log10(lacks)) - 1), 5e-324)

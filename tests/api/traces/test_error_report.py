@@ -1044,6 +1044,7 @@ def test_the_metric_chooses_the_result_and_the_element(metric: Any) -> None:
     (1 / 3, 3e-16, "0.333333333333333"),
     (-1234.5, 40.0, "-1.2e+03 ± 75"),
     (0.0, 2e-20, "0 ± 2e-20"),
+    (0.0, 0.0, "0"),
     (5e-324, 5e-324, "0 ± 9.9e-324"),
 )
 def test_no_digit_is_shown_that_is_not_known(number: float, radius: float, text: str) -> None:
