@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
@@ -30,7 +30,28 @@ def _shown(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-# The rules of both ops differ in their first letter and in the punctuation of lists.
+class _Names(NamedTuple):
+    """The words of one of the ops: its lists of dimensions, its indices, and how its messages begin and go on."""
+
+    window: str
+    left_out: str
+    batching: str
+    paired: str
+    axes: str
+    indices: str
+    expects: str
+    separator: str
+    end: str
+
+
+_GATHER = _Names(
+    "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map",
+    "start_indices", "expects", ",", "",
+)  # fmt: skip
+_SCATTER = _Names(
+    "update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
+    "scatter_dims_to_operand_dims", "scatter_indices", "Expects", ";", ".",
+)  # fmt: skip
 
 
 def _distinct(one: tuple[str, Sequence[int]], other: tuple[str, Sequence[int]]) -> Unprefixed | None:
@@ -52,17 +73,19 @@ def _within(name: str, dims: Sequence[int], what: str, size: int) -> Unprefixed 
     return None
 
 
-def _sorted(name: str, dims: Sequence[int], words: tuple[str, str, str]) -> Unprefixed | None:
-    """Check that numbers do not decrease. ``words``: the first one, the separator and the end of the message."""
+def _sorted(name: str, dims: Sequence[int], names: _Names) -> Unprefixed | None:
+    """Check that numbers do not decrease."""
     if list(dims) == sorted(dims):
         return None
-    return Unprefixed(f"{words[0]} {name} to be sorted{words[1]} got: [{_shown(dims)}]{words[2]}")
+    shown = f"got: [{_shown(dims)}]{names.end}"
+    return Unprefixed(f"{names.expects} {name} to be sorted{names.separator} {shown}")
 
 
-def _once(name: str, dims: Sequence[int], words: tuple[str, str, str]) -> Unprefixed | None:
+def _once(name: str, dims: Sequence[int], names: _Names) -> Unprefixed | None:
     if len(set(dims)) == len(dims):
         return None
-    return Unprefixed(f"{words[0]} {name} to not repeat{words[1]} got: [{_shown(dims)}]{words[2]}")
+    shown = f"got: [{_shown(dims)}]{names.end}"
+    return Unprefixed(f"{names.expects} {name} to not repeat{names.separator} {shown}")
 
 
 def _vector_within(vector: int, rank: int, name: str) -> Unprefixed | None:
@@ -73,9 +96,49 @@ def _vector_within(vector: int, rank: int, name: str) -> Unprefixed | None:
     )
 
 
-# --- gather -----------------------------------------------------------------------------------------------------------
+def _verify_lists(names: _Names, numbers: Any, shape: Sizes, given: Sizes, rank: int | None) -> Unprefixed | None:
+    """Check the lists of dimensions of the operand and of the indices. ``given``: the sizes of the indices. ``rank``:
+    that of the updates.
+    """
+    window, left_out, batching, paired = (numbers[name] for name in names[:4])
+    found = (
+        _sorted(names.window, window, names)
+        or _once(names.window, window, names)
+        or (None if rank is None else _within(names.window, window, "rank-of('updates')", rank))
+        or _distinct((names.left_out, left_out), (names.batching, batching))
+        or _sorted(names.left_out, left_out, names)
+        or _within(names.left_out, left_out, "rank-of('operand')", len(shape))
+        or _sorted(names.batching, batching, names)
+        or _within(names.batching, batching, "rank-of('operand')", len(shape))
+        or _once(names.paired, paired, names)
+        or _within(names.paired, paired, f"rank-of('{names.indices}')", len(given))
+    )
+    if found is not None:
+        return found
+    if numbers["index_vector_dim"] in paired:
+        return Unprefixed(
+            f"expects {names.paired} not to include index_vector_dim {numbers['index_vector_dim']}{names.end}"
+        )
+    if len(batching) != len(paired):
+        return Unprefixed(f"{names.batching} and {names.paired} should have the same size{names.end}")
+    for place, (axis, other) in enumerate(zip(batching, paired, strict=True)):
+        if not sizes_fit(shape[axis], given[other]):
+            return Unprefixed(
+                f"{names.batching}[{place}] and {names.paired}[{place}] must have compatible sizes, but got "
+                f"{shape[axis]} and {given[other]}{names.end}"
+            )
+    return None
 
-_GATHER = "expects", ",", ""
+
+def _verify_axes(names: _Names, numbers: Any, rank: int) -> Unprefixed | None:
+    """Check which dimensions of the operand the indices are for. ``rank``: that of the operand."""
+    axes = numbers[names.axes]
+    return _distinct((names.axes, axes), (names.batching, numbers[names.batching])) or _within(
+        names.axes, axes, "rank-of('operand')", rank
+    )
+
+
+# --- gather -----------------------------------------------------------------------------------------------------------
 
 
 def _verify_numbers_of_gather(op: Operation, count: int) -> Unprefixed | None:
@@ -83,8 +146,8 @@ def _verify_numbers_of_gather(op: Operation, count: int) -> Unprefixed | None:
     numbers: Any = op.properties["dimension_numbers"]
     shape, starts = (ty.shape_of(value.type) or () for value in op.operands[:2])
     offsets, collapsed = numbers["offset_dims"], numbers["collapsed_slice_dims"]
-    batching, paired = numbers["operand_batching_dims"], numbers["start_indices_batching_dims"]
     axes, vector, rank = numbers["start_index_map"], numbers["index_vector_dim"], len(shape)
+    batching = numbers["operand_batching_dims"]
     if rank != len(offsets) + len(collapsed) + len(batching):
         return Unprefixed(
             f"offset_dims size ({len(offsets)}) plus collapse_slice_dims size ({len(collapsed)}) plus "
@@ -99,32 +162,7 @@ def _verify_numbers_of_gather(op: Operation, count: int) -> Unprefixed | None:
             f"start_index_map size ({len(axes)}) is not equal to size of index dimension ({vector}) of start_indices "
             f"({size})"
         )
-    found = (
-        _sorted("offset_dims", offsets, _GATHER)
-        or _once("offset_dims", offsets, _GATHER)
-        or _distinct(("collapsed_slice_dims", collapsed), ("operand_batching_dims", batching))
-        or _sorted("collapsed_slice_dims", collapsed, _GATHER)
-        or _within("collapsed_slice_dims", collapsed, "rank-of('operand')", rank)
-        or _sorted("operand_batching_dims", batching, _GATHER)
-        or _within("operand_batching_dims", batching, "rank-of('operand')", rank)
-        or _once("start_indices_batching_dims", paired, _GATHER)
-        or _within("start_indices_batching_dims", paired, "rank-of('start_indices')", len(starts))
-    )
-    if found is not None:
-        return found
-    if vector in paired:
-        return Unprefixed(f"expects start_indices_batching_dims not to include index_vector_dim {vector}")
-    if len(batching) != len(paired):
-        return Unprefixed("operand_batching_dims and start_indices_batching_dims should have the same size")
-    for place, (axis, other) in enumerate(zip(batching, paired, strict=True)):
-        if not sizes_fit(shape[axis], starts[other]):
-            return Unprefixed(
-                f"operand_batching_dims[{place}] and start_indices_batching_dims[{place}] must have compatible sizes, "
-                f"but got {shape[axis]} and {starts[other]}"
-            )
-    found = _distinct(("start_index_map", axes), ("operand_batching_dims", batching)) or _within(
-        "start_index_map", axes, "rank-of('operand')", rank
-    )
+    found = _verify_lists(_GATHER, numbers, shape, starts, None) or _verify_axes(_GATHER, numbers, rank)
     if found is not None or count == rank:
         return found
     return Unprefixed(f"slice_sizes size ({count}) not equal to operand rank ({rank})")
@@ -200,52 +238,27 @@ def verify_dynamic_gather(op: Operation) -> str | None:
 
 # --- scatter ----------------------------------------------------------------------------------------------------------
 
-_SCATTER = "Expects", ";", "."
-
 
 def _verify_numbers_of_scatter(numbers: Any, shape: Sizes, given: Sizes, update: Sizes) -> Unprefixed | None:
     """Check the dimension numbers. ``given``: the sizes of the indices, with 1 for a vector that has no dimension."""
     window, inserted = numbers["update_window_dims"], numbers["inserted_window_dims"]
-    batching, paired = numbers["input_batching_dims"], numbers["scatter_indices_batching_dims"]
-    axes, vector, rank = numbers["scatter_dims_to_operand_dims"], numbers["index_vector_dim"], len(shape)
+    batching, axes, rank = numbers["input_batching_dims"], numbers["scatter_dims_to_operand_dims"], len(shape)
+    vector = numbers["index_vector_dim"]
     covered = len(window) + len(inserted) + len(batching)
     if covered != rank:
         return Unprefixed(
             f"Expects rank-of operand to match size-of('update_window_dims') + size-of('inserted_window_dims') + "
             f"size-of('input_batching_dims') i.e. {covered} but got {rank}."
         )
-    found = (
-        _sorted("update_window_dims", window, _SCATTER)
-        or _once("update_window_dims", window, _SCATTER)
-        or _within("update_window_dims", window, "rank-of('updates')", len(update))
-        or _distinct(("inserted_window_dims", inserted), ("input_batching_dims", batching))
-        or _sorted("inserted_window_dims", inserted, _SCATTER)
-        or _within("inserted_window_dims", inserted, "rank-of('operand')", rank)
-        or _sorted("input_batching_dims", batching, _SCATTER)
-        or _within("input_batching_dims", batching, "rank-of('operand')", rank)
-        or _once("scatter_indices_batching_dims", paired, _SCATTER)
-        or _within("scatter_indices_batching_dims", paired, "rank-of('scatter_indices')", len(given))
-    )
+    found = _verify_lists(_SCATTER, numbers, shape, given, len(update))
     if found is not None:
         return found
-    if vector in paired:
-        return Unprefixed(f"expects scatter_indices_batching_dims not to include index_vector_dim {vector}.")
-    if len(batching) != len(paired):
-        return Unprefixed("input_batching_dims and scatter_indices_batching_dims should have the same size.")
-    for place, (axis, other) in enumerate(zip(batching, paired, strict=True)):
-        if not sizes_fit(shape[axis], given[other]):
-            return Unprefixed(
-                f"input_batching_dims[{place}] and scatter_indices_batching_dims[{place}] must have compatible sizes, "
-                f"but got {shape[axis]} and {given[other]}."
-            )
     if not sizes_fit(given[vector], len(axes)):
         return Unprefixed(
             f"Scatter op has {len(axes)} elements in scatter_dims_to_operand_dims and the bound of dimension "
             f"index_vector_dim={vector} of scatter_indices is {given[vector]}. These two numbers must be equal."
         )
-    return _distinct(("scatter_dims_to_operand_dims", axes), ("input_batching_dims", batching)) or _within(
-        "scatter_dims_to_operand_dims", axes, "rank-of('operand')", rank
-    )
+    return _verify_axes(_SCATTER, numbers, rank)
 
 
 def _verify_updates(numbers: Any, shape: Sizes, given: Sizes, update: Sizes) -> Unprefixed | None:
