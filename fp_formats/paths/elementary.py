@@ -38,8 +38,9 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
 
     table: all codes of up to 16 bits, or all pairs of up to 8 bits, to formats of up to 64 bits, once a table saves
         time.
-    margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`), from f32 to
-        f32, to nearest even and without flags, by the machine's own conversions (`elementary_native`).
+    margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`,
+        `elementary_pairs`), from f32 to f32, to nearest even and without flags, by the machine's own conversions
+        (`elementary_native`).
     balls: one ball for each element (`reals.arrays`).
 
     The specification computes the results that margins or balls do not determine.
@@ -134,6 +135,8 @@ def binary(
     if not _pairs_pay(name, fmt, dst, shape):
         return _with_flags(precisely(a, b), want_flags)
     x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
+    if elementary_native.applies(fmt, dst, rounding, policy, want_flags):
+        return _shaped(elementary_native.binary(elementary_pairs.PAIRS[name], x, y, by_margins), shape)
     return _with_flags(_shaped(by_margins(x, y), shape), want_flags)
 
 

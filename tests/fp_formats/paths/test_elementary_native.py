@@ -132,7 +132,8 @@ def test_a_number_is_settled_only_where_all_within_its_margin_round_alike() -> N
     row = Approximation(lambda x: array[x.astype(np.intp)], margin=margin)
     out = np.empty(array.size, np.uint32)
     with np.errstate(all="ignore"):
-        left = _chunk(row, np.arange(array.size, dtype=np.float32), out, _Buffers(array.size))
+        places = np.arange(array.size, dtype=np.float32).view(np.uint32)
+        left = _chunk(row, [places], out, _Buffers(array.size, 1))
     settled = 0
     for y, code, unknown in zip(numbers, out.tolist(), left.tolist(), strict=True):
         whole = np.array([y]).view(np.int64)

@@ -94,6 +94,8 @@ def check(
         pairs = zip(a.tolist(), b.tolist(), strict=True)
         wanted = [specification.binary(name, fmt, x, y, mode, policy, dst) for x, y in pairs]
         compare(elementary.binary(name, fmt, a, b, mode, policy, dst, True), wanted, a, b)
+        without_flags = elementary.binary(name, fmt, a, b, mode, policy, dst)  # for f32 by another path
+        assert without_flags.codes.tolist() == [each.code for each in wanted]
     for name in OF_INTEGER:
         pairs = zip(a.tolist(), n.tolist(), strict=True)
         wanted = [specification.of_integer(name, fmt, x, signed(k), mode, policy, dst) for x, k in pairs]
