@@ -6,6 +6,7 @@ words (`word_floats`). Both ask here, and enumerating tests compare each with `e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -325,3 +326,19 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
     if operation in MAXIMA + MINIMA or operation == "compare":
         return "native" if fmt in NATIVE else "bits" if fmt in THROUGH_F32 else None
     return None
+
+
+def between_flushes(operation: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> FloatPolicy | None:
+    """Return the policy without its flushing, if a quicker path computes the operation by it; None otherwise, and for a
+    policy that flushes nothing. Operands and results are then flushed apart.
+    """
+    rule = policy.flushing(fmt)
+    if fmt not in NATIVE or not rule.any or (operation in MAXIMA + MINIMA and not rule.operands):
+        return None
+    kept = _without_flushing(policy)
+    return kept if path_of(operation, fmt, rounding, kept) in ("native", "through_f64") else None
+
+
+@lru_cache(maxsize=64)
+def _without_flushing(policy: FloatPolicy) -> FloatPolicy:
+    return replace(policy, denormals="ieee", denormals_f32="as_others")

@@ -21,7 +21,16 @@ from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding
 from halfulp.fp_formats.paths import error_free, llvm, quad, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
-from halfulp.fp_formats.paths.domains import F32, F64, NATIVE, SUMS, conversion_path, dtype_of, path_of
+from halfulp.fp_formats.paths.domains import (
+    F32,
+    F64,
+    NATIVE,
+    SUMS,
+    between_flushes,
+    conversion_path,
+    dtype_of,
+    path_of,
+)
 from halfulp.fp_formats.paths.error_free import Index, Kernel
 from halfulp.fp_formats.paths.fast_conversions import convert, from_integer, narrow, to_integer
 from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_shape, in_chunks, table_of
@@ -75,6 +84,11 @@ def _arithmetic(
 
     plain = not want_flags and rounding != STOCHASTIC
     path = None if want_flags else path_of(operation, fmt, int(rounding), policy)
+    kept = None if want_flags or path is not None else between_flushes(operation, fmt, int(rounding), policy)
+    if kept is not None:
+        return _with_flushes(
+            fmt, policy, lambda x, y: _arithmetic(operation, fmt, x, y, rounding, kept), (a, b), exactly
+        )
     if want_flags or path is None:
         described = None if want_flags else quad.binary(operation, fmt, int(rounding), policy)
         return applied(described, (fmt.bits,) * 2, (a, b), exactly) or exactly(a, b)
@@ -138,6 +152,46 @@ def _repeating(
                 where = np.unravel_index(index, out.shape)
                 out[where] = exactly(x[some][where], y[some][where]).codes
     return ArrayResult(codes)
+
+
+def _with_flushes(
+    fmt: FloatFormat,
+    policy: FloatPolicy,
+    compute: Callable[..., ArrayResult],
+    operands: tuple[Codes, ...],
+    exactly: Callable[..., ArrayResult] | None = None,
+) -> ArrayResult:
+    """Compute on flushed operands, and flush results that are certainly tiny: subnormal ones. ``exactly`` computes
+    those that may be: the least normal number, and -0 where it may be a positive zero; None: no result is tiny.
+    """
+    rule = policy.flushing(fmt)
+    sign, least = (fmt.storage_dtype.type(code or 0) for code in (fmt.sign_mask, fmt.min_normal_code))
+    one, zero = fmt.storage_dtype.type(1), fmt.storage_dtype.type(0)
+
+    def flushed(codes: Codes) -> Codes:
+        small = (codes & ~sign) - one < least - one
+        return np.where(small, zero if rule.positive else codes & sign, codes) if small.any() else codes
+
+    found = compute(*(flushed(each) if rule.operands else each for each in operands))
+    if exactly is None or not rule.results:
+        return found
+    codes = found.codes.reshape(-1)
+    magnitude = codes & ~sign
+    small = magnitude - one < least
+    if rule.positive:
+        small |= codes == sign
+    index = np.flatnonzero(small)
+    if not index.size:
+        return found
+    size = magnitude[index]
+    subnormal = size - one < least - one
+    tiny = index[subnormal]
+    codes[tiny] = zero if rule.positive else codes[tiny] & sign
+    unsure = index[(size == 0) | ((size == least) & (not rule.delivered))]
+    if unsure.size:
+        rows = [np.broadcast_to(each, found.codes.shape).reshape(-1)[unsure] for each in operands]
+        codes[unsure] = exactly(*rows).codes
+    return ArrayResult(codes.reshape(found.codes.shape))
 
 
 # Kernels, as in `error_free`, each with the longest chunk that suits it.
@@ -222,6 +276,15 @@ def fma(
     want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.arithmetic.fma` returns."""
+    kept = None if want_flags else between_flushes("fma", fmt, int(rounding), policy)
+    if kept is not None:
+        return _with_flushes(
+            fmt,
+            policy,
+            lambda x, y, z: fma(fmt, x, y, z, rounding, kept),
+            (a, b, c),
+            lambda x, y, z: arithmetic.fma(fmt, x, y, z, rounding, policy),
+        )
     if want_flags or path_of("fma", fmt, int(rounding), policy) is None:
         return arithmetic.fma(fmt, a, b, c, rounding, policy, random, want_flags)
     dtype, shape = dtype_of(fmt), np.broadcast_shapes(a.shape, b.shape, c.shape)
@@ -318,6 +381,9 @@ def _extremum(
         return result
 
     path = None if want_flags else path_of(operation, fmt, RNE, policy)
+    kept = None if want_flags or path is not None else between_flushes(operation, fmt, RNE, policy)
+    if kept is not None:
+        return _with_flushes(fmt, policy, lambda x, y: _extremum(operation, fmt, x, y, kept), (a, b))
     if path is None:
         return exactly(a, b)
 
@@ -420,6 +486,9 @@ def compare(
         return comparisons.compare(fmt, predicate, x, y, policy, want_flags)
 
     path = None if want_flags else path_of("compare", fmt, RNE, policy)
+    kept = None if want_flags or path is not None else between_flushes("compare", fmt, RNE, policy)
+    if kept is not None:
+        return _with_flushes(fmt, policy, lambda x, y: compare(fmt, predicate, x, y, kept), (a, b))
     if path is None:
         return exactly(a, b)
 

@@ -86,6 +86,52 @@ def with_low_bits(upper: Codes, shift: int, dtype: npt.DTypeLike, extra: tuple[i
     return np.concatenate([(upper.astype(dtype) << np.dtype(dtype).type(shift)) | low for low in lower])
 
 
+# --- flushing ---------------------------------------------------------------------------------------------------------
+
+FLUSHING = [
+    FloatPolicy(denormals=rule, denormal_zero=zero, tininess=tininess, nan_result="negative")
+    for rule in ("flush_operands", "flush_results", "flush_both", "flush_delivered", "flush_both_delivered")
+    for zero, tininess in (("signed", "after"), ("positive", "before"))
+]
+
+
+def around_the_least_normal(fmt: FloatFormat, count: int, seed: int) -> Codes:
+    """Return codes next to the least normal number, others whose products are, subnormals, small multiples, and any."""
+    draw, least, kind = np.random.default_rng(seed), fmt.min_normal_code, fmt.storage_dtype
+    numbers = np.dtype(f"f{kind.itemsize}")
+    halves = np.ldexp(draw.uniform(1, 2, count), fmt.emin // 2 + draw.integers(-3, 3, count))
+    multiples = np.ldexp(draw.integers(1, 64, count).astype(float), fmt.emin + draw.integers(-2, 4, count))
+    kinds = [
+        (least + draw.integers(-9, 9, count)).astype(kind),
+        draw.integers(0, least, count).astype(kind),
+        halves.astype(numbers).view(kind),
+        multiples.astype(numbers).view(kind),
+        draw.choice(np.array([0, 1, 2, 0.5, 1 - 2.0**-20, np.inf, np.nan], numbers), count).view(kind),
+        draw.integers(0, 1 << fmt.bits, count, dtype=kind),
+    ]
+    signs = draw.integers(0, 2, count).astype(kind) << kind.type(fmt.bits - 1)
+    found: Codes = np.choose(draw.integers(0, len(kinds), count), kinds).astype(kind) ^ signs
+    return found
+
+
+@pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.parametrize("count", amounts(150, 100_000))
+def test_flushing_around_native_operations(name: str, count: int) -> None:
+    fmt = FORMATS[name]
+    for seed, policy in enumerate(FLUSHING if count > 1000 else FLUSHING[1::3]):
+        given = [around_the_least_normal(fmt, count, 3 * seed + place) for place in range(3)]
+        for operation in (*ARITHMETIC[:4], "fma"):
+            some_ = given if operation == "fma" else given[:2]
+            wanted = getattr(arithmetic, operation)(fmt, *some_, RNE, policy)
+            assert_same(getattr(fast, operation)(fmt, *some_, RNE, policy), wanted, (operation, policy))
+        for operation in EXTREMA:
+            wanted = getattr(arithmetic, operation)(fmt, *given[:2], policy)
+            assert_same(getattr(fast, operation)(fmt, *given[:2], policy), wanted, (operation, policy))
+        for predicate in (1, 4, 13):
+            wanted = comparisons.compare(fmt, predicate, *given[:2], policy)
+            assert_same(fast.compare(fmt, predicate, *given[:2], policy), wanted, (predicate, policy))
+
+
 # --- conversions ------------------------------------------------------------------------------------------------------
 
 
