@@ -40,8 +40,11 @@ _HEAD = len(_MAGIC) + _DIGEST
 _OURS = re.compile(r"[0-9a-f]{40}\.kept|[0-9a-f]{40}\..*\.part")
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _ABANDONED = 3600  # seconds: no process writes one file for so long
+_LOOKS = 16  # so often a folder is looked at while its limit is written once
 _unwritable: set[Path] = set()
 _refused: set[Path] = set()
+_room: dict[tuple[Path, int], int] = {}
+"""How many bytes may be written into a folder of a limit before its size is looked at."""
 
 
 def place(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path | None:
@@ -155,7 +158,11 @@ def store(key: str, payload: bytes) -> None:
     except OSError:
         _unwritable.add(path.parent)  # a full disk, or a folder of another user: do not try again
         return
-    _drop_oldest(path.parent)
+    # To look at thousands of files takes longer than to compile many a program, so it is not done for each one.
+    kept = path.parent, limit()
+    _room[kept] = _room.get(kept, 0) - _HEAD - len(body)
+    if _room[kept] < 0:
+        _room[kept] = _drop_oldest(*kept)
 
 
 def refusal(folder: Path) -> str | None:
@@ -230,13 +237,16 @@ def _remove(path: Path) -> bool:
     return True
 
 
-def _drop_oldest(folder: Path) -> None:
-    kept, most, now = files(folder), limit(), time.time()
+def _drop_oldest(folder: Path, most: int) -> int:
+    """Keep a folder below a size in bytes; return how many bytes may be written before it is looked at again."""
+    kept, now = files(folder), time.time()
     total = sum(file.size for file in kept)
+    wanted = most if total <= most else most - most // _LOOKS
     for file in kept:
         abandoned = file.path.suffix == ".part" and now - file.used > _ABANDONED
-        if (abandoned or total > most) and _remove(file.path):
+        if (abandoned or total > wanted) and _remove(file.path):
             total -= file.size
+    return min(most - total, most // _LOOKS)  # other processes write too
 
 
 @cache

@@ -26,6 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(disk.LIMIT, raising=False)
     monkeypatch.setattr(disk, "_unwritable", set())
     monkeypatch.setattr(disk, "_refused", set())
+    monkeypatch.setattr(disk, "_room", {})
     return found
 
 
@@ -237,7 +238,7 @@ def test_the_version_is_that_of_the_whole_source(tmp_path: Path, monkeypatch: py
 def test_the_least_recently_used_files_are_dropped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk.store("key 0", PAYLOAD)
     size = only_file(folder).stat().st_size
-    monkeypatch.setenv(disk.LIMIT, str(3 * size))
+    monkeypatch.setenv(disk.LIMIT, str(7 * size // 2))
     for number in (1, 2):
         disk.store(f"key {number}", PAYLOAD)
     for age, kept in enumerate(disk.files(folder)):
@@ -249,6 +250,20 @@ def test_the_least_recently_used_files_are_dropped(folder: Path, monkeypatch: py
     assert disk.load("key 0", len(PAYLOAD)) == PAYLOAD  # it was used just now
     disk.store("key 3", PAYLOAD)
     assert [number for number in range(4) if disk.load(f"key {number}", len(PAYLOAD))] == [0, 2, 3]
+
+
+def test_a_folder_is_looked_at_sixteen_times_while_its_limit_is_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, files = [], disk.files
+    monkeypatch.setattr(disk, "files", lambda found: looks.append(found) or files(found))
+    disk.store("key", PAYLOAD)
+    size = files(folder)[0].size
+    monkeypatch.setenv(disk.LIMIT, str(160 * size))
+    for number in range(200):
+        disk.store(f"key {number:03}", PAYLOAD)
+        assert sum(kept.size for kept in files(folder)) <= 160 * (size + 4)
+    assert 16 <= len(looks) <= 30
 
 
 def test_more_than_the_limit_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,6 +293,7 @@ def test_parts_of_killed_processes_are_removed_later(folder: Path) -> None:
         part.write_bytes(b"half a file")
     hours_ago = time.time() - 7200
     os.utime(old, (hours_ago, hours_ago))
+    disk._room.clear()  # as in another process
     disk.store("another", PAYLOAD)
     assert young.exists()
     assert not old.exists()
