@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -106,6 +107,23 @@ def refuse_other_arguments(function: str, given: Mapping[str, object]) -> None:
     if not given.keys().isdisjoint(ours):
         name = next(name for name in given if name in ours)
         raise TypeError(f"{function}() has no argument {name!r}; write {ours[name]}=…")
+
+
+def as_integer(given: Any, what: str, least: int | None = None, most: int | None = None) -> int:
+    """Return an integer of Python or NumPy as an int. Raise InputError for anything else, True and False included, and
+    for a number below ``least`` or above ``most``. ``what`` names the argument in errors.
+    """
+    try:
+        number = None if isinstance(given, bool | np.bool_) else operator.index(given)
+    except TypeError:
+        number = None
+    if number is None:
+        raise InputError(f"{what} is {given!r}, but must be an integer")
+    if least is not None and number < least:
+        raise InputError(f"{what} is {number}, but must be at least {least}")
+    if most is not None and number > most:
+        raise InputError(f"{what} is {number}, but must be at most {most:,}")
+    return number
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -264,6 +282,19 @@ def _of_array(array: npt.NDArray[Any], what: str) -> Value | ExactNumbers:
     if array.dtype.kind == "c":
         raise TypeMismatch(f"{what}: complex numbers have no element type", hint="give x.real and x.imag")
     return to_elements(array, None, what)
+
+
+def as_code(given: Any, type: Any, what: str) -> int:
+    """Return the code of a single number of any kind that `as_value` takes, rounded once to a float type, to nearest
+    even. A NaN loses its payload. Raises InputError for several numbers and for poison, TypeMismatch for no number.
+    """
+    taken = taken_as(given, what)
+    if isinstance(taken, Value) and taken.poison is not None:
+        raise InputError(f"{what} is poison, but must be a number")
+    one = taken if isinstance(taken, ExactNumbers) else numbers_of(taken)
+    if one.shape:
+        raise InputError(f"{what} is {given!r}, but must be a single number")
+    return int(_as_literals(one, as_type(type), what).bits)
 
 
 def _exact(item: Any, place: tuple[int, ...], what: str) -> numbers.Exact:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from halfulp.codegen.tile_names import model_for, operation_named
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.inputs import as_value, names_arguments
+from halfulp.inputs import as_code, as_integer, as_value, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.interp.values.value import Value
@@ -139,10 +139,10 @@ def matmul(
     """
     steps = {
         "k_order": _numbers("k_order", k_order),
-        "split_k": split_k if isinstance(split_k, int) else _numbers("split_k", split_k),
+        "split_k": _split(split_k),
         "stream_k": _stream(stream_k),
         "partial_order": _numbers("partial_order", partial_order),
-        "promote": promote,
+        "promote": None if promote is None else as_integer(promote, "promote"),
         "alpha": alpha,
         "beta": beta,
     }
@@ -190,14 +190,16 @@ def _product(
     x, y = _operands(a, b, type)
     into = _type(acc)
     how = as_profile(profile)
-    addend = (
-        None if kernel.c is None else as_value(kernel.c, into if isinstance(kernel.c, list | tuple) else None, what="c")
-    )
+    # Numbers without a dtype have the type of D.
+    typed = kernel.c is None or isinstance(kernel.c, Value | Buffer) or hasattr(kernel.c, "dtype")
+    addend = None if kernel.c is None or not typed else as_value(kernel.c, what="c")
     if kernel.instruction is not None:
         if kind is not None:
             raise InputError("kind and instruction both name the operation", hint="leave out one of them")
-        kind = _instruction(kernel.instruction, x, y, into if addend is None else addend.element_type)
+        kind = _instruction(kernel.instruction, x, y, into if into or addend is None else addend.element_type)
     unit = _unit(kind, mma, into, x, y)
+    if not typed:
+        addend = as_value(kernel.c, into if unit is None else as_type(unit.operation.d), what="c")
     if unit is None or kernel.steps is None:
         given = [name for name, value in (kernel.steps or {}).items() if value != getattr(Schedule(), name)]
         given += ["c"] if addend is not None else []
@@ -228,9 +230,19 @@ def _numbers(name: str, given: Sequence[int] | None) -> tuple[int, ...] | None:
     if given is None:
         return None
     try:
-        return tuple([operator.index(each) for each in given])
-    except TypeError:
+        return tuple([as_integer(each, name) for each in given])
+    except (TypeError, InputError):
         raise InputError(f"{name} is {given!r}, but must be a list of integers") from None
+
+
+def _split(given: Any) -> int | tuple[int, ...] | None:
+    """Return the number of parts, or their lengths."""
+    try:
+        return as_integer(given, "split_k")
+    except InputError as error:
+        if isinstance(given, Iterable) and not isinstance(given, str) and getattr(given, "shape", None) != ():
+            return _numbers("split_k", given)
+        raise InputError(f"{error.message} or a list of the lengths of the parts", hint="one part: split_k=1") from None
 
 
 def _stream(given: Any) -> StreamK | None:
@@ -238,9 +250,9 @@ def _stream(given: Any) -> StreamK | None:
         return None
     try:
         workers, tile = given
-        m, n, k = map(operator.index, tile)
-        return StreamK(operator.index(workers), (m, n, k))
-    except (TypeError, ValueError):
+        m, n, k = [as_integer(each, "stream_k") for each in tile]
+        return StreamK(as_integer(workers, "stream_k"), (m, n, k))
+    except (TypeError, ValueError, InputError):
         raise InputError(
             f"stream_k is {given!r}, but must be a number of workers and M, N, K of a tile, as in (132, (128, 128, 64))"
         ) from None
@@ -260,9 +272,7 @@ def _schedule(given: dict[str, Any], unit: MatrixUnit, c: Value | None) -> Sched
         if steps[name] is not None:
             if element not in FORMATS:
                 raise InputError(f"{name} is for floats, but {unit.operation.name} adds in {element}")
-            steps[name] = int(as_value([float(steps[name])], element, what=name).bits[0])
-    if steps["promote"] is not None:
-        steps["promote"] = operator.index(steps["promote"])
+            steps[name] = as_code(steps[name], element, name)
     return Schedule(**steps)
 
 
@@ -279,7 +289,8 @@ def _instruction(given: str, a: Value, b: Value, d: ty.Type | None) -> str:
         )
     if d is None:
         raise InputError(
-            f"instruction={given!r} needs the type of its result", hint="name it: acc='f32'; or give c, which has it"
+            f"instruction={given!r} needs the type of its result",
+            hint="name it: acc='f32'; or give c as an array of that type",
         )
     return f"{found[1]}.{found[2]}.{d}.{a.element_type}.{b.element_type}.{d}"
 

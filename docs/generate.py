@@ -44,7 +44,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.block_scaling import RECIPES
 from halfulp.semantics.fixed_point import OVERFLOWS, QUANTIZATIONS
 from halfulp.semantics.matrix_units.accumulator import OWN
-from halfulp.semantics.matrix_units.chips import CHIPS, INFERRED, PRODUCTS, PUBLISHED, RECORDED, Row
+from halfulp.semantics.matrix_units.chips import CHIPS, INFERRED, PRODUCTS, PUBLISHED, RECORDED, UNMODELLED, Row
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
 from halfulp.semantics.profile import PROFILE_FIELDS
@@ -321,6 +321,12 @@ def products() -> str:
         ]
         rows.append((f"`chip:{chip}`", *cells))
     return table(("rows", "recorded on the chip", "published model", "inferred from the architecture"), rows)
+
+
+def unmodelled_products() -> str:
+    """Return the names of products and of compilers' targets without a model, and why they have none."""
+    rows = ((" ".join(f"`{name}`" for name in row.names), row.why, f"`chip:{row.nearest}`") for row in UNMODELLED)
+    return table(("names", "why there is no model", "the nearest chip that has one"), rows)
 
 
 def widths_of_balls() -> str:
@@ -712,6 +718,7 @@ BLOCKS = {
         fixed_point_modes,
         widths_of_balls,
         products,
+        unmodelled_products,
         matrix_units,
         accumulator_fields,
         rules_of_chips,

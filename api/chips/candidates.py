@@ -12,7 +12,7 @@ from typing import Any
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, Accumulator, shape_of
-from halfulp.semantics.matrix_units.aligned_sums import fits
+from halfulp.semantics.matrix_units.aligned_sums import fits, fits_register
 from halfulp.semantics.matrix_units.kinds import TileOp, holds
 
 DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Accumulator)}
@@ -121,6 +121,8 @@ def quick(rule: Accumulator, op: TileOp) -> bool:
     """
     if rule.steps != OWN:
         op = _stepped(op, rule.steps)
+    if rule.lsb is not None:
+        return fits_register(op)
     return rule.bits is None or fits(rule, op)
 
 

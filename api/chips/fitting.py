@@ -32,7 +32,10 @@ EXPLORED = 10_000
 """The candidates that are tried for others that explain all rows."""
 
 COMPARED = 24
-"""Where nothing explains all rows, the best rules of so many structures are compared with all rows."""
+"""Where nothing explains all rows, the best rules of so many structures are compared with more rows than before."""
+
+COMPARED_ROWS = 10_000
+"""With so many; the best one is compared with all rows."""
 
 NEARLY = 12
 """So many of the others that nearly explain all rows are changed once more."""
@@ -91,6 +94,8 @@ class AccumulatorFit:
     explained: int
     #: The first row that `nearest` does not explain; None if there is none.
     first_wrong: int | None
+    #: Some of the rows that `nearest` does not explain, the first ones.
+    wrong: tuple[int, ...]
     #: The types of A, B, C and D.
     types: tuple[str, str, str, str]
     #: Chips with an instruction that follows the rule.
@@ -113,13 +118,17 @@ class AccumulatorFit:
     alike: tuple[Mapping[str, Any], ...] = ()
     #: How many candidates were tried.
     tried: int = 0
+    #: Why the search ended without a rule before it tried all that it could; empty if it did not.
+    ended: str = ""
 
     def __str__(self) -> str:
         if self.accumulator is None:
+            ended = f"; {self.ended}, so the search ended early" if self.ended else ""
             return (
-                f"no accumulator was found that explains all {self.rows:,} rows; {self.tried:,} were tried\n"
+                f"no accumulator was found that explains all {self.rows:,} rows; {self.tried:,} were tried{ended}\n"
                 f"the nearest is {self.nearest}\n"
-                f"it explains {self.explained:,} rows; the first that it does not explain is {self.first_wrong}"
+                f"it explains {self.explained:,} rows; the first that it does not explain: "
+                f"{', '.join(map(str, self.wrong))}"
             )
         lines = [f"{self.accumulator}", f"explains all {self.rows:,} rows"]
         if self.chips:
@@ -209,9 +218,12 @@ def fit_accumulator(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: An
 
     If several rules explain all rows, the answer is the rule of a chip if one is among them, else the rule with the
     fewest fields. The result also has the other rules, and inputs for which they differ. If no operand is infinite or
-    NaN, the rule has ``specials=none``. The search may miss a rule: if it finds none, the result says how many rows the
-    best rule explains. It does not try registers in fixed point (``lsb``). A few thousand rows determine most fields,
-    if their terms have both signs and are several binades apart.
+    NaN, the rule has ``specials=none``. The search does not try registers in fixed point (``lsb``). A few thousand rows
+    determine most fields, if their terms have both signs and are several binades apart.
+
+    The search may miss a rule. If it finds none, the result has the nearest one and the first rows that exclude it.
+    This takes seconds if simple rules explain hardly any row; else the search ends after a fixed amount of work, which
+    is about a minute.
 
     Raises InputError for shapes that do not match, for a number in ``d`` that its type does not have, and for rows that
     contradict each other; TypeMismatch for arrays of other types; Unsupported for types whose sums are not defined or
@@ -407,6 +419,7 @@ class _Answer:
             rows=len(self.rows),
             explained=len(self.rows),
             first_wrong=None,
+            wrong=(),
             types=self.rows.types,
             chips=tuple(dict.fromkeys(chips)),
             others=tuple(changes.values())[:MOST_OTHERS],
@@ -425,16 +438,19 @@ class _Answer:
         for _, rule in found:
             best.setdefault(structure(rule), rule)
         rules = [*best.values()][:COMPARED]
-        wrong = {rule: self.rows.by(rule, self.op).codes != self.rows.d for rule in rules}
-        nearest = min(wrong, key=lambda rule: int(wrong[rule].sum()))
+        some = self.rows.at(slice(0, COMPARED_ROWS))
+        nearest = min(rules, key=lambda rule: int((some.by(rule, self.op).codes != some.d).sum()))
+        wrong = np.flatnonzero(self.rows.by(nearest, self.op).codes != self.rows.d)
         return AccumulatorFit(
             accumulator=None,
             nearest=nearest,
             rows=len(self.rows),
-            explained=int((~wrong[nearest]).sum()),
-            first_wrong=int(wrong[nearest].argmax()),
+            explained=len(self.rows) - len(wrong),
+            first_wrong=int(wrong[0]),
+            wrong=tuple(wrong[:MOST_SHOWN].tolist()),
             types=self.rows.types,
             tried=self.search.tried,
+            ended=self.search.ended,
         )
 
     def _next(self, own: Accumulator, others: list[Accumulator]) -> tuple[list[NextInput], list[Accumulator]]:

@@ -36,7 +36,7 @@ from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import table_lines
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.matrix_units.accumulator import spelled
-from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint
+from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint, unmodelled
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import Unpublished, rule_of
 
@@ -69,38 +69,57 @@ def read(path: str, known: bool = True) -> list[Recording]:
     if not path.lower().endswith(".npz"):
         raise InputError(f"{path}: recordings are files .npz, as numpy.savez writes them")
     arrays = {name: array().array for name, array in read_arrays(path).items()}
-    stems = dict.fromkeys(name.rpartition("/")[0] for name in arrays)
+    stems: dict[str, set[str]] = {}
+    for name in arrays:
+        stem, _, last = name.rpartition("/")
+        stems.setdefault(stem, set()).add(last)
     try:
-        found = [each for stem in stems for each in _recordings(stem, arrays, known)]
-    except KeyError as error:
-        raise InputError(f"{path}: the array {error} is missing") from None
+        found = [each for stem, names in stems.items() for each in _recordings(stem, names, arrays, known)]
     except InputError as error:
         raise InputError(f"{path}: {error.message}", hint=error.hint) from None
-    if not found:
-        raise InputError(f"{path}: has no arrays CHIP/INSTRUCTION/a, b, c and d")
     return found
 
 
-def _recordings(stem: str, arrays: Mapping[str, Any], known: bool) -> Iterator[Recording]:
+_KEYS = "the keys of a recording are CHIP/INSTRUCTION/a, b, c and d, as in H100/mma.m16n8k16.f32.f16.f16.f32/a"
+_OF_A_TYPE = ("d_f32", "d_f16")
+
+
+def _recordings(stem: str, names: set[str], arrays: Mapping[str, Any], known: bool) -> Iterator[Recording]:
+    """Yield the recordings of a chip and an instruction. ``names``: those of its arrays."""
     chip, _, what = stem.partition("/")
+    if not chip or not what:
+        raise InputError(f"the array '{stem}{'/' if stem else ''}{min(names)}' is no part of a recording", hint=_KEYS)
     model = _model(chip, known)
+    results = _OF_A_TYPE if what in FORMATS else ("d",)
+    missing = [f"'{stem}/{name}'" for name in "abc" if name not in names]
+    missing += [] if names.intersection(results) else [" or ".join(f"'{stem}/{name}'" for name in results)]
+    foreign = [name for name in sorted(names) if name.startswith("d") and name not in results]
+    if missing or foreign:
+        said = f"{', '.join(missing)} is missing" if missing else f"'{stem}/{foreign[0]}' is not used"
+        raise InputError(f"the array {said}", hint=f"results of {what} are {' and '.join(results)}; {_KEYS}")
     a, b, c = (arrays[f"{stem}/{name}"] for name in "abc")
     if what not in FORMATS:
         op = operation_named(what)
         yield Recording(stem, model, op, _checked(stem, op, a, b, c, arrays[f"{stem}/d"]))
         return
-    for d in ("f32", "f16"):
-        if f"{stem}/d_{d}" in arrays:
-            op = _first(model, what, d, int(a.shape[-1]))
-            used = np.zeros_like(c) if op.unit == "wgmma" else c
+    for name in results:
+        if name in names:
+            d = name.removeprefix("d_")
+            op = _first(model, what, d, int(a.shape[-1]) if a.ndim else 0)
+            # C has codes of f32, whatever the type of D is.
+            wide = _checked(stem, replace(op, c="f32"), a, b, c, arrays[f"{stem}/{name}"])
+            used = np.zeros_like(wide.c) if op.unit == "wgmma" else wide.c
             rounded = fast.convert(FORMATS["f32"], FORMATS[d], used).codes
-            yield Recording(f"{stem} to {d}", model, op, _checked(stem, op, a, b, rounded, arrays[f"{stem}/d_{d}"]))
+            yield Recording(f"{stem} to {d}", model, op, replace(wide, c=rounded, types=(op.a, op.b, op.c, op.d)))
 
 
 def _model(chip: str, known: bool) -> str:
     name = chip.lower().replace(" ", "").replace("_", "") if chip.lower() not in PRODUCTS else chip.lower()
     if known and name not in PRODUCTS and name not in CHIPS:
-        raise InputError(f"no chip is called '{chip}'", hint=model_hint(chip))
+        row = unmodelled(chip)
+        raise InputError(
+            f"{chip} has no model: {row.why}" if row else f"no chip is called '{chip}'", hint=model_hint(chip)
+        )
     return f"chip:{name}"
 
 
@@ -116,9 +135,14 @@ def _checked(stem: str, op: TileOp, *arrays: Any) -> Rows:
     a, b, c, d = arrays
     count, k = d.size, op.shape[2]
     types = (op.a, op.b, op.c, op.d)
+    if op.scale or not {*types} <= FORMATS.keys():
+        kind = "with scales" if op.scale else f"of {op.a} and {op.b} into {op.d}"
+        raise InputError(f"{stem}: dot products {kind} are not compared", hint="record floats without scales")
     if a.shape != (count, k) or b.shape != (count, k) or c.shape != (count,) or d.shape != (count,):
         shapes = ", ".join(str(array.shape) for array in arrays)
-        raise InputError(f"{stem}: a and b must be [rows, {k}], and c and d [rows]; they are {shapes}")
+        raise InputError(f"{stem}: a and b must be [rows, {k or 'K'}], and c and d [rows]; they are {shapes}")
+    if not count or not k:
+        raise InputError(f"{stem}: has no {'rows' if k else 'elements along K'}: there is nothing to compare")
     if any(
         array.dtype.kind != "u" or (array > FORMATS[name].code_mask).any()
         for array, name in zip(arrays, types, strict=True)
@@ -157,7 +181,9 @@ def _fitted(recording: Recording, count: int) -> bool:
     found = fit(rows, chips=False)
     print(f"{recording.name}, {len(rows):,} rows: {found.nearest}")
     if found.accumulator is None:
-        print(f"  explains {found.explained:,} of them; none was found that explains all")
+        ended = f"; {found.ended}, so the search ended early" if found.ended else ""
+        print(f"  explains {found.explained:,} of them; none was found that explains all{ended}")
+        print(f"  the first rows that exclude it: {', '.join(map(str, found.wrong))}", flush=True)
         return False
     published = rule_of(recording.model, recording.operation)
     assert published is not None

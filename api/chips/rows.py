@@ -18,9 +18,9 @@ from halfulp.inputs import ExactNumbers, as_value, numbers_of, taken_as
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.matrix_units.accumulator import Accumulator
-from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.chips import CHIPS, numbers_of_columns
 from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.models import BLOCK, Unpublished, multiply_accumulate
+from halfulp.semantics.matrix_units.models import BLOCK, Unpublished, multiply_accumulate, terms_at_once
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Rows:
     def by(self, model: str | Accumulator, op: TileOp) -> Computed:
         """Compute the rows by a model. Raises ValueError if the model cannot compute these types."""
         codes, unknown = np.zeros_like(self.d), np.zeros(len(self), np.bool_)
-        step = max(1, BLOCK // self.length)  # so many at a time are done at once
+        step = max(1, BLOCK // terms_at_once(op, self.length))  # so many at a time are done at once
         for start in range(0, len(self), step):
             left = np.arange(start, min(start + step, len(self)))
             while len(left):
@@ -123,8 +123,13 @@ def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
     if type is not None and isinstance(given, np.ndarray) and given.dtype.kind == "u":
         name = str(as_type(type))
         fmt = FORMATS.get(name)
-        if fmt is None or (given > fmt.code_mask).any():
+        if fmt is None:
             raise InputError(f"{what}: an array of {given.dtype} must hold codes of a float type, but {type} is given")
+        if (given > fmt.code_mask).any():
+            place = tuple(int(k) for k in np.argwhere(given > fmt.code_mask)[0])
+            raise InputError(
+                f"{what}, element {list(place)}: {hex(given[place])} is no code of {name}, which has {fmt.bits} bits"
+            )
         return given.astype(fmt.storage_dtype), name
     value = as_value(given, type, what=what)
     name = str(value.element_type)
@@ -157,7 +162,8 @@ def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, 
         for row in rows:
             if f"{a},{b}" in row.types and f"{c},{d}" in row.results and "" in row.scales:
                 for shape in row.shapes:
-                    m, n, k, *blocks = map(int, shape.replace("*", "8").removesuffix("B").split("x"))
+                    lowest = numbers_of_columns(row.unit, shape.partition("x")[0])[0]
+                    m, n, k, *blocks = map(int, shape.replace("*", str(lowest)).removesuffix("B").split("x"))
                     name = f"{row.unit}.m{m}n{n}k{k}.{d}.{a}.{b}.{c}"
                     op = TileOp(name, a, b, c, d, (m, n, k), math.prod(blocks), row.unit)
                     yield chip, op, row.rule.text

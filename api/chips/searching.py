@@ -42,6 +42,21 @@ FEWEST = 24
 BUDGET = 60_000
 """The candidates that are tried in each part of the search."""
 
+MOST_WORK = 150_000_000
+"""After so many products, those of all candidates together, the search ends. The bound does not depend on the machine.
+"""
+
+FULL = 64
+"""For comparisons with all rows, products of so many candidates are added to this bound."""
+
+OUTSIDE = 1 << 10
+"""What trying a candidate costs besides its products, in products."""
+
+HOPELESS = 1 / 16
+"""If the best candidate explains less than this part of the rows of one kind after the first part of the search, the
+search ends. Where a rule can be found, simple rules explain most rows.
+"""
+
 STARTS = 400
 """So many of the first candidates are kept, two of a structure."""
 
@@ -110,7 +125,7 @@ class Bench:
     def __init__(self, rows: Rows, which: Indices, special: Mask, sample: int = SAMPLE) -> None:
         self.op, self.which, self.all = rows.operation(), which, rows.at(which)
         self.special = special[which]
-        self.tried = 0
+        self.tried = self.work = 0
         self.excluding: dict[Accumulator, Rival] = {}
         self._take(np.arange(min(sample, len(which))))
 
@@ -197,6 +212,7 @@ class Bench:
         columns = {name: [getattr(rule, name) for rule in rules] for name in VARIED}
         # Rules may differ in other fields only: one column says how many there are.
         columns = {name: each for name, each in columns.items() if name == "bits" or any(v != each[0] for v in each)}
+        self.work += len(rules) * (len(rows) * rows.length + OUTSIDE)
         codes, certain = many.codes(rules[0], columns)
         wrong = (codes != rows.d) & certain
         # What is not certain must not count as explained.
@@ -221,6 +237,7 @@ class Bench:
 
     def _compare_one(self, rule: Accumulator) -> None:
         self.tried += self.many is None
+        self.work += len(self.some) * self.some.length + OUTSIDE
         got = self.some.by(rule, self.op).codes
         distances = _distances(FORMATS[self.op.d], got, self.some.d)
         special = self.special[self.sample]
@@ -238,6 +255,7 @@ class Bench:
 
     def _missed(self, rule: Accumulator) -> Indices:
         """Return rows that a rule does not explain."""
+        self.work += len(self.all) * self.all.length
         asked = np.arange(len(self.all))
         if self.many is not None:
             rows, many = self.every
@@ -314,6 +332,8 @@ class Search:
         self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
         plain = ordinary[kinds.plain[ordinary]]
         self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) // 4 * 3 else None
+        self.most_work = MOST_WORK + FULL * rows.a.size
+        self.judged, self.share = list[Bench](), None if len(rows) < FEWEST else 1.0
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
         """Return the best candidates, those that explain all rows first. Simple forms are tried before all, and what
@@ -327,13 +347,34 @@ class Search:
             if grid:
                 starts += self._starts(8, forms, self.groupings)
             for bench, enough in ((self.plain, ENOUGH), (self.whole, 1)):
-                if bench is not None:
+                if bench is not None and not self.ended:
                     found = self._improve(bench, starts, budget // enough, enough)
+                    self._judge(bench, found)
                     starts = [*_best(found, structure, 2)[:KEEP], *starts]
-            if found and not found[0][0]:
+            if not found:  # ended before, and to be told how far the best is
+                found = sorted(self.whole.rank(starts), key=lambda each: each[0])
+            if self.ended or (found and not found[0][0]):
                 break
             best = [*known, *_best(found, structure, 2)[:KEEP]]
         return found
+
+    @property
+    def ended(self) -> str:
+        """Why the search ended without a rule, if it did not try all parts of it."""
+        if self.share is not None and self.share < HOPELESS:
+            return f"of the first candidates, none explains more than {self.share:.1%} of some rows"
+        return "the bound of its work was reached" if self.work >= self.most_work else ""
+
+    def _judge(self, bench: Bench, found: Sequence[tuple[float, Accumulator]]) -> None:
+        """Remember the part of the rows of a bench that the best candidate explains; later parts of the search do not
+        change it.
+        """
+        if bench not in self.judged:
+            self.judged.append(bench)
+            rivals = [bench.excluding.get(rule) for score, rule in found if score]
+            shares = [1 - each.share for each in rivals if each is not None]
+            best = 1.0 if len(shares) < len(found) else max(shares, default=1.0)
+            self.share = best if self.share is None else min(self.share, best)
 
     def _from_few(
         self, known: Sequence[Accumulator], forms: Sequence[Form], budget: int
@@ -343,6 +384,7 @@ class Search:
             return
         starts = [*known, *self._starts(2, forms, self.groupings[:1])]
         found = self._improve(self.few, starts, budget, ENOUGH)
+        self._judge(self.few, found)
         best = _best(found[: len(found) // 2], lambda rule: (rule.tree, rule.c, rule.partial != KEPT), PER_FORM)
         for rule, (group, order) in itertools.product(best, self.groupings):
             yield changed(rule, group=group, order=order)
@@ -351,6 +393,11 @@ class Search:
     def tried(self) -> int:
         """How many candidates were tried."""
         return sum(bench.tried for bench in (self.whole, self.few, self.plain) if bench is not None)
+
+    @property
+    def work(self) -> int:
+        """How many products were computed."""
+        return sum(bench.work for bench in (self.whole, self.few, self.plain) if bench is not None)
 
     @cached_property
     def groupings(self) -> list[tuple[int, int]]:
@@ -438,7 +485,7 @@ class Search:
 
         put(bench.rank(starts, EXPLAINING), STARTS, 2)
         sample, last = bench.sample, bench.tried + budget
-        while waiting and bench.tried < last:
+        while waiting and bench.tried < last and self.work < self.most_work:
             explaining = sum(not score for score in seen.values())
             if explaining >= enough:
                 break

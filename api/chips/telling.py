@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.chips.candidates import quick
 from halfulp.chips.rows import Rows, named_instructions, pair
 from halfulp.chips.which import filled
 from halfulp.codegen.tile_names import model_for
@@ -19,6 +20,7 @@ from halfulp.explanations.dot_steps import ranges
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import table_lines, value_text
+from halfulp.inputs import as_integer
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
@@ -26,6 +28,14 @@ from halfulp.semantics.matrix_units.kinds import TileOp
 
 MOST_PRODUCTS = 4
 """The search tries inputs with at most this number of products that are not zero."""
+
+MOST_INPUTS = 1000
+"""The most inputs that are looked for."""
+
+SPARSE, MOST_SLOW = 256, 1024
+"""If a rule keeps so many bits that only the specification computes it, so many inputs of some thousand are tried, and
+of each number of products so many.
+"""
 
 FAR = 45
 """The most binades between two terms, if the type has them: more than any unit keeps bits."""
@@ -88,7 +98,7 @@ class Distinction:
 
 
 def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int = 10) -> Distinction:
-    """Find up to ``count`` inputs of one instruction for which two models give different results.
+    """Find up to ``count`` inputs, at most 1,000, of one instruction for which two models give different results.
 
     ``one``, ``other``: "chip:<name>", which is the first instruction of the chip for the types; "chip:b200 tcgen05",
     "chip:h100 mma K=8" or "chip:mi250 mfma 32x32x8", which name another instruction; or an `Accumulator`.
@@ -108,8 +118,7 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
     """
     a, b, c, d = (str(as_type(each)) for each in (*pair(type, "type"), *pair(acc, "acc")))
     types = (a, b, c, d)
-    if count < 1:
-        raise InputError(f"count is {count}, but must be at least 1")
+    count = as_integer(count, "count", 1, MOST_INPUTS)
     first, second = (_instruction(model, types) for model in (one, other))
     models, names = (str(one), str(other)), (first[0].name, second[0].name)
     if same := _same(first, second):
@@ -120,6 +129,8 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
     reason = f"all {fewer} inputs that were tried give equal results"
     if found:
         reason = f"all {fewer} inputs with fewer products that were tried give equal results" if fewer else ""
+    if reason and (_slow(first) or _slow(second)):
+        reason += "; few were tried, because sums of so many bits are computed slowly"
     return Distinction(models, names, types, tuple(found), reason)
 
 
@@ -132,8 +143,13 @@ def different(
     op = first[0]
     found: list[Input] = []
     fewer, tried = 0, 0
-    for products in range(most + 1):
+    slow = _slow(first) or _slow(second)
+    for products in range(min(most, length) + 1):
+        last = tried + MOST_SLOW
         for rows in _inputs((op.a, op.b, op.c, op.d), length, products):
+            if slow and tried >= last:
+                break
+            rows = rows.at(slice(None, None, max(1, len(rows) // SPARSE))) if slow else rows
             results = [filled(rows, op.shape[2]).by(rule, op) for op, rule in (first, second)]
             differ = (results[0].codes != results[1].codes) & ~results[0].unknown & ~results[1].unknown
             for row in np.flatnonzero(differ)[: count - len(found)]:
@@ -145,6 +161,11 @@ def different(
         if not found:
             fewer = tried
     return found, fewer
+
+
+def _slow(model: tuple[TileOp, str]) -> bool:
+    op, text = model
+    return not quick(Accumulator.from_text(text), op)
 
 
 _MODEL = re.compile(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from halfulp.chips.rows import Rows, named_instructions, rows_of
+from halfulp.chips.rows import Computed, Rows, named_instructions, rows_of
 from halfulp.fp_formats.spelling import table_lines
 from halfulp.semantics.matrix_units.kinds import TileOp
 
@@ -112,8 +112,7 @@ def _matches(rows: Rows) -> Iterator[ChipMatch]:
     for (model, k), names in found.items():
         whole = filled(rows, k)
         orders = ORDERS if whole.length > k else ("",)
-        for order in orders:
-            yield _match(rows, whole, model, whole.operation(k), tuple(dict.fromkeys(names)), order)
+        yield from _compared(rows, whole, model, whole.operation(k), tuple(dict.fromkeys(names)), orders)
 
 
 def filled(rows: Rows, k: int) -> Rows:
@@ -122,13 +121,18 @@ def filled(rows: Rows, k: int) -> Rows:
     return Rows(np.pad(rows.a, more), np.pad(rows.b, more), rows.c, rows.d, rows.types)
 
 
-def _match(rows: Rows, whole: Rows, model: str, op: TileOp, names: tuple[str, ...], order: str) -> ChipMatch:
-    if order == "descending":
-        k = op.shape[2]
-        places = np.arange(whole.length).reshape(-1, k)[::-1].reshape(-1)
-        whole = Rows(whole.a[:, places], whole.b[:, places], whole.c, whole.d, whole.types)
-    computed = whole.by(model, op)
-    wrong = computed.wrong(rows)
-    open_ = int(computed.unknown.sum())
-    first = int(wrong.argmax()) if wrong.any() else None
-    return ChipMatch(names, order, len(rows), len(rows) - int(wrong.sum()) - open_, open_, first)
+def _compared(
+    rows: Rows, whole: Rows, model: str, op: TileOp, names: tuple[str, ...], orders: Sequence[str]
+) -> Iterator[ChipMatch]:
+    """Yield how many rows a model reproduces in each order of the instructions; all orders are computed together."""
+    places = np.arange(whole.length).reshape(-1, op.shape[2])
+    ordered = [(places[::-1] if order == "descending" else places).reshape(-1) for order in orders]
+    a, b = (np.concatenate([codes[:, each] for each in ordered]) for codes in (whole.a, whole.b))
+    c, d = (np.tile(codes, len(orders)) for codes in (whole.c, whole.d))
+    computed = Rows(a, b, c, d, whole.types).by(model, op)
+    for number, order in enumerate(orders):
+        part = slice(number * len(rows), (number + 1) * len(rows))
+        own = Computed(computed.codes[part], computed.unknown[part])
+        wrong, open_ = own.wrong(rows), int(own.unknown.sum())
+        first = int(wrong.argmax()) if wrong.any() else None
+        yield ChipMatch(names, order, len(rows), len(rows) - int(wrong.sum()) - open_, open_, first)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
-from halfulp.semantics.matrix_units.chips import MODELS, as_model, model_hint
+from halfulp.semantics.matrix_units.chips import MODELS, as_model, model_hint, unmodelled
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
@@ -107,7 +107,8 @@ def _fits(narrow: str, wide: str) -> bool:
 def model_for(given: object, op: TileOp | None = None) -> str:
     """Return a model of tile operations as text: "exact", "ieee", "chip:<name>", or an `Accumulator` in its text form.
 
-    Raises InputError for anything else, and for an accumulator that does not go with the types of ``op``.
+    Raises Unsupported for a chip without a model, InputError for anything else, and for an accumulator that does not go
+    with the types of ``op``.
     """
     try:
         model = as_model(given)
@@ -116,6 +117,8 @@ def model_for(given: object, op: TileOp | None = None) -> str:
     except ValueError as error:
         if isinstance(given, Accumulator) or str(given).startswith(PREFIX):
             raise InputError(str(error)) from None
+        if unmodelled(str(given)) is not None:
+            raise Unsupported(str(error), hint=model_hint(str(given))) from None
         hint = model_hint(str(given)) or f"choose one of {', '.join(MODELS)}, or an accumulator: {PREFIX}bits=25"
         raise InputError(f"no model is called '{given}'", hint=hint) from None
     return model

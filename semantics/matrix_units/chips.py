@@ -9,6 +9,7 @@ come the rows for f8 by mma of Hopper and Blackwell. For an instruction without 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -26,14 +27,28 @@ class Instruction(NamedTuple):
     shape: str
     scales: str
 
+    @property
+    def has_n(self) -> bool:
+        """Tell whether the unit has instructions with this N."""
+        m, n, *_ = self.shape.split("x")
+        return int(n) in numbers_of_columns(self.unit, m, self.scales)
+
+
+def numbers_of_columns(unit: str, m: str, scales: str = "") -> range:
+    """Return the values of N that instructions with any N may have, by the PTX ISA; for other units, all."""
+    if unit not in ("wgmma", "tcgen05"):
+        return range(1, 1 << 16)
+    step = 16 if (unit, m, scales) == ("tcgen05", "128", "") else 8
+    return range(step, 257, step)
+
 
 @dataclass(frozen=True)
 class Row:
     """The instructions that a rule is for.
 
     ``unit``: the name of the instruction. ``types``: the types of A and B. ``results``: the types of C and D.
-    ``shapes``: MxNxK, with xBlocksB if there are several blocks; * stands for any number. ``scales``: the types of the
-    scales, with the number of elements that share one.
+    ``shapes``: MxNxK, with xBlocksB if there are several blocks; * stands for any N of `numbers_of_columns`.
+    ``scales``: the types of the scales, with the number of elements that share one.
     """
 
     unit: str
@@ -51,7 +66,7 @@ class Row:
             "unit": asked.unit == self.unit,
             "types of A and B": asked.types in self.types,
             "types of C and D": asked.results in self.results,
-            "shape": any(fnmatchcase(asked.shape, pattern) for pattern in self.shapes),
+            "shape": asked.has_n and any(fnmatchcase(asked.shape, pattern) for pattern in self.shapes),
             "scales": asked.scales in self.scales,
         }
         return [what for what, same in fits.items() if not same]
@@ -60,7 +75,7 @@ class Row:
         """Return the text of the instruction of the row that is nearest to another one."""
         others = self.others(asked)
         types, results, shape = (
-            (own[0] if what in others else wanted).replace("*", "N")
+            (own[0] if what in others else wanted)
             for what, own, wanted in (
                 ("types of A and B", self.types, asked.types),
                 ("types of C and D", self.results, asked.results),
@@ -68,7 +83,10 @@ class Row:
             )
         )
         (a, b), (c, d) = types.split(","), results.split(",")
-        return f"{self.unit} {shape} {a} * {b} + {c} to {d}"
+        m, n, *_ = shape.split("x")
+        ns = numbers_of_columns(self.unit, m, self.scales[0])
+        any_n = f", N a multiple of {ns.step} from {ns.start} to {ns[-1]}" if n == "*" else ""
+        return f"{self.unit} {shape.replace('*', 'N')} {a} * {b} + {c} to {d}{any_n}"
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -238,19 +256,32 @@ def _products(chip: str, published: str, inferred: str, **recorded: int) -> dict
 
 PRODUCTS: dict[str, Product] = (
     _products("volta", "sm_70", "titanv sm_72", v100=10_000)
-    | _products("turing", "sm_75", "t4 rtx2060 rtx2070 rtx2080 titanrtx")
+    | _products(
+        "turing", "sm_75", "t4 rtx2060 rtx2060super rtx2070 rtx2070super rtx2080 rtx2080super rtx2080ti titanrtx"
+    )
     | _products(
         "ampere",
         "a2 a30 a40 sm_80 sm_86",
-        "a10 a16 rtx3050 rtx3060 rtx3070 rtx3080 rtx3090 rtxa6000 sm_87",
+        "a10 a16 rtx3050 rtx3050ti rtx3060 rtx3060ti rtx3070 rtx3070ti rtx3080 rtx3080ti rtx3090 rtx3090ti rtxa2000 "
+        "rtxa4000 rtxa4500 rtxa5000 rtxa5500 rtxa6000 sm_87",
         a100=20_000,
     )
     | _products(
-        "ada", "sm_89", "l4 l40 rtx4050 rtx4060 rtx4070 rtx4080 rtx4090 rtx6000ada", rtx1000ada=25_000, l40s=25_000
+        "ada",
+        "sm_89",
+        "l4 l40 rtx4050 rtx4060 rtx4060ti rtx4070 rtx4070super rtx4070ti rtx4070tisuper rtx4080 rtx4080super rtx4090 "
+        "rtx4090d rtx2000ada rtx4000ada rtx4500ada rtx5000ada rtx5880ada rtx6000ada",
+        rtx1000ada=25_000,
+        l40s=25_000,
     )
     | _products("hopper", "h200 gh200 sm_90 sm_90a", "h800 h20", h100=40_000)
     | _products("blackwell", "sm_100 sm_100a", "b100 gb200", b200=40_000)
-    | _products("rtx-blackwell", "rtxpro6000 sm_120 sm_120a", "rtx5050 rtx5060 rtx5070 rtx5080 rtx5090")
+    | _products(
+        "rtx-blackwell",
+        "rtxpro6000 sm_120 sm_120a",
+        "rtx5050 rtx5060 rtx5060ti rtx5070 rtx5070ti rtx5080 rtx5090 rtx5090d rtxpro2000 rtxpro4000 rtxpro4500 "
+        "rtxpro5000",
+    )
     | _products("cdna1", "mi100 gfx908", "")
     | _products("cdna2", "mi210 mi250 gfx90a", "mi250x")
     | _products("cdna3", "mi300a mi300x gfx942", "mi325x gfx940 gfx941")
@@ -258,14 +289,68 @@ PRODUCTS: dict[str, Product] = (
 """Names of products and of compilers' targets, which models have beside those of `CHIPS`."""
 
 
-def near(chip: str, asked: Instruction) -> str:
+class Unmodelled(NamedTuple):
+    """Products and targets of compilers without a model. ``why``: what is missing. ``nearest``: the chip in `CHIPS`
+    that is most like them; empty if there is none.
+    """
+
+    names: tuple[str, ...]
+    why: str
+    nearest: str
+
+
+UNMODELLED = (
+    Unmodelled(
+        _words("sm_103 sm_103a b300 gb300"),
+        "Blackwell Ultra has other tensor cores than Blackwell: f4 is faster, and f64 and i8 are slower; "
+        "no published model of them is known",
+        "blackwell",
+    ),
+    Unmodelled(
+        _words("sm_101 sm_101a sm_110 sm_110a"),
+        "Thor has the instructions of Blackwell, but no published model of it is known",
+        "blackwell",
+    ),
+    Unmodelled(
+        _words("sm_121 sm_121a gb10"),
+        "GB10 has the instructions of RTX Blackwell, but no published model of it is known",
+        "rtx-blackwell",
+    ),
+    Unmodelled(
+        _words("gfx950 mi350x mi355x"),
+        "CDNA 4 has instructions with twice the K of those of CDNA 3, and others for f6 and f4; "
+        "no published model of them is known",
+        "cdna3",
+    ),
+)
+"""Names that users may try, and why they have no model."""
+
+
+def unmodelled(name: str) -> Unmodelled | None:
+    """Return the row of a name that has no model; None for any other name."""
+    word = name.lower().removeprefix("chip:").replace(" ", "")
+    return next((row for row in UNMODELLED if word in row.names), None)
+
+
+def near(chip: str, asked: Instruction, specials: Sequence[str] = ()) -> str:
     """Name the instruction of a chip that is nearest to an instruction without a row, and the chips that have a row for
     this instruction.
+
+    ``specials``: only instructions whose rule has one of these values of ``specials`` count: those whose results are
+    known for the operands that are asked about.
     """
-    row = min(CHIPS[chip], key=lambda row: len(row.others(asked)))
-    said = f"the nearest one of chip:{chip} is {row.nearest(asked)}, which differs in {' and '.join(row.others(asked))}"
-    having = [f"chip:{name}" for name, rows in CHIPS.items() if any(not row.others(asked) for row in rows)]
-    return f"{said}; {', '.join(having)} have this one" if having else said
+    known = {
+        name: [row for row in rows if not specials or row.rule.specials in specials] for name, rows in CHIPS.items()
+    }
+    of_types = [row for row in known[chip] if asked.types in row.types] if specials else known[chip]
+    said = f"chip:{chip} has no instruction for these types that is published for them"
+    if of_types:
+        # Of rows that differ in as many points, one for the same types tells more about the results.
+        row = min(of_types, key=lambda row: (len(row.others(asked)), "types of A and B" in row.others(asked)))
+        others = " and ".join(row.others(asked))
+        said = f"the nearest one of chip:{chip} is {row.nearest(asked)}, which differs in {others}"
+    having = [f"chip:{name}" for name, rows in known.items() if any(not row.others(asked) for row in rows)]
+    return f"{said}; {', '.join(having)} {'have' if len(having) > 1 else 'has'} this one" if having else said
 
 
 def instructions(chip: str, a: str, b: str) -> list[str]:
@@ -285,6 +370,8 @@ def model_hint(name: str) -> str | None:
     """Return a hint for an unknown name of a model of tile operations; None if no known name is near."""
     word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
     word = word.removeprefix("nvidia").removeprefix("amd")
+    if row := unmodelled(word):
+        return f"the nearest chip that has one is chip:{row.nearest}; it may give other results"
     if word in PRODUCTS or name.lower() in CHIPS:
         return asking((f"chip:{word if word in PRODUCTS else name.lower()}",))
     return did_you_mean(name, (*MODELS, *(f"chip:{each}" for each in PRODUCTS)))
@@ -305,4 +392,7 @@ def as_model(given: object) -> str:
         return given
     if isinstance(given, str) and given.startswith("chip:") and given.removeprefix("chip:") in PRODUCTS:
         return f"chip:{PRODUCTS[given.removeprefix('chip:')].chip}"
+    row = unmodelled(given) if isinstance(given, str) else None
+    if row is not None:
+        raise ValueError(f"{given} has no model: {row.why}")
     raise ValueError(f"{given!r} is none of {', '.join(MODELS)}, and no accumulator, as in {PREFIX}group=8,bits=25")

@@ -18,7 +18,7 @@ Inside, tiles are the last dimension: arrays are [K, M, N, tiles], with as many 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -93,7 +93,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 written = trace is None and rule.bits is not None
                 by_code = machine_sums.group(rule, fmt, factors, c, in_arrays) if written else None
                 c = aligned_sums.aligned_group(rule, op, factors, c, trace) if by_code is None else by_code
-            _check_sum(model, op, rule, c)
+            _check_sum(model, given, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
@@ -106,7 +106,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 if rule.chain
                 else aligned_sums.tree(rule, fmt, a[part], b[part], c, trace)
             )
-            _check_sum(model, op, rule, c)
+            _check_sum(model, given, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def specified(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
@@ -115,7 +115,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 first = slice(0, part.stop)
                 so_far = replace(op, shape=(*op.shape[:2], len(a[first])))
                 sums = by_specification(rule, so_far, a[first], b[first], c, tuple(scale[first] for scale in scales))
-                _check_sum(model, op, rule, sums)
+                _check_sum(model, given, rule, sums)
                 if trace is not None:
                     trace.rounded(aligned_sums.Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
         return by_specification(rule, op, a, b, c, scales)
@@ -151,7 +151,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
         c = fast.add(fmt, c, total).codes
         if rule.flush:
             c = aligned_sums.flushed(fmt, c, signed=True)
-        _check_sum(model, op, rule, c)
+        _check_sum(model, given, rule, c)
         if trace is not None:
             trace.rounded(aligned_sums.Members((), True), fmt, c, last=True)
         return c
@@ -279,14 +279,18 @@ def rule_of(model: str | Accumulator, op: TileOp) -> Accumulator | None:
         return model
     if not model.startswith("chip:"):
         return None
-    m, n, k = op.shape
-    shape = f"{m}x{n}x{k}" + (f"x{op.blocks}B" if op.blocks > 1 else "")
-    scales = f"{op.scale},{op.block}" if op.scale else ""
-    chip, asked = model.removeprefix("chip:"), Instruction(op.unit, f"{op.a},{op.b}", f"{op.c},{op.d}", shape, scales)
+    chip, asked = model.removeprefix("chip:"), _instruction_of(op)
     for row in CHIPS[chip]:
         if not row.others(asked):
             return row.rule
     raise Unpublished(model, op.name, near=near(chip, asked))
+
+
+def _instruction_of(op: TileOp) -> Instruction:
+    m, n, k = op.shape
+    shape = f"{m}x{n}x{k}" + (f"x{op.blocks}B" if op.blocks > 1 else "")
+    scales = f"{op.scale},{op.block}" if op.scale else ""
+    return Instruction(op.unit, f"{op.a},{op.b}", f"{op.c},{op.d}", shape, scales)
 
 
 def supports(model: str, op: TileOp) -> bool:
@@ -323,6 +327,13 @@ def _model(given: str | Accumulator, op: TileOp) -> TileModel:
         return TileModel(_ieee(op))
     chunk, digits = aligned_sums.exact_model(op)
     return TileModel(chunk, None, digits // 4)  # fewer passes by longer arrays
+
+
+def terms_at_once(op: TileOp, k: int) -> int:
+    """Return how many terms of an element of D are in memory at once, for blocks of tiles: several instructions follow
+    one another, and only the operands of all of them are there together.
+    """
+    return max(op.shape[2], k // 16)
 
 
 def multiply_accumulate(
@@ -364,7 +375,7 @@ def multiply_accumulate(
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
     out = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype)
     block = LARGE_BLOCK if not scales and machine_sums.takes(rule, op, tiles * m * n * k) else BLOCK
-    step = max(1, block // max(1, m * n * max(k, elements)))
+    step = max(1, block // max(1, m * n * max(terms_at_once(op, k), elements)))
     for start in range(0, tiles, step):
         part = slice(start, start + step)
         left, right = (_of_rows(a[part]), _of_columns(b[part]))
@@ -384,6 +395,11 @@ def _of_columns(x: Codes) -> Codes:
 
 _SPECIAL = " with infinite or NaN operands"
 _UNKNOWN = {"nan": " with infinite operands", "none": _SPECIAL, NORMAL: _SPECIAL}
+_KNOWN = {
+    "nan": "operands that are not infinite",
+    "none": "finite operands",
+    NORMAL: "finite operands whose sums are zero or normal",
+}
 
 
 def _check_known(
@@ -395,7 +411,22 @@ def _check_known(
     for name, codes in operands:
         special = _unknown_special(rule, name, codes)
         if special is not None and special.any():
-            raise Unpublished(model, op.name, _UNKNOWN[rule.specials], tiles=np.asarray(special.any(axis=axes)))
+            infinite = comparisons.is_infinite(FORMATS[name], codes).any()
+            known = ("all",) if infinite else ("all", "nan")
+            raise _unpublished(model, op, rule, _UNKNOWN[rule.specials], known, np.asarray(special.any(axis=axes)))
+
+
+def _unpublished(
+    model: str, op: TileOp, rule: Accumulator, what: str, known: Sequence[str], tiles: Mask
+) -> Unpublished:
+    """Return the error for operands for which a rule is not known. ``known``: the values of ``specials`` of the rules
+    that are known for them.
+    """
+    nearest = ""
+    if model.startswith("chip:"):
+        chip = as_model(model).removeprefix("chip:")
+        nearest = f"it is published for {_KNOWN[rule.specials]}; {near(chip, _instruction_of(op), known)}"
+    return Unpublished(model, op.name, what, nearest, tiles)
 
 
 def _unknown_special(rule: Accumulator, name: str, codes: Codes) -> Mask | None:
@@ -415,7 +446,7 @@ def _check_sum(model: str, op: TileOp, rule: Accumulator, codes: Codes) -> None:
     unknown = (magnitude < fmt.min_normal_code) & (magnitude != 0) | (magnitude > fmt.max_code)
     if unknown.any():
         what = " with sums that are infinite, NaN or subnormal"
-        raise Unpublished(model, op.name, what, tiles=np.asarray(unknown.any(axis=(0, 1))))
+        raise _unpublished(model, op, rule, what, ("all", "nan", "none"), np.asarray(unknown.any(axis=(0, 1))))
 
 
 def _check_shapes(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> None:

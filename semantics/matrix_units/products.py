@@ -80,8 +80,10 @@ class Schedule:
     beta: int | None = None
 
 
-def lengths_of(schedule: Schedule, k: int, depth: int) -> tuple[int, ...]:
-    """Return the lengths of the parts of K, which is a multiple of ``depth``. Raises BadSchedule."""
+def lengths_of(schedule: Schedule, given_k: int, k: int, depth: int) -> tuple[int, ...]:
+    """Return the lengths of the parts of K, which is a multiple of ``depth``: that of the operands, ``given_k``, filled
+    up. Raises BadSchedule.
+    """
     given, count = schedule.split_k, k // depth
     if isinstance(given, int):
         if not 1 <= given <= max(1, count):
@@ -94,13 +96,18 @@ def lengths_of(schedule: Schedule, k: int, depth: int) -> tuple[int, ...]:
                 "give the lengths of the parts instead"
             )
         return parts
-    missing = k - sum(given)
-    if not given or min(given) <= 0 or any(each % depth for each in given[:-1]) or not 0 <= missing < depth:
+    total = sum(given)
+    if not given or min(given) <= 0 or any(each % depth for each in given[:-1]):
         raise BadSchedule(
-            f"split_k is {given}: lengths of parts must be multiples of {depth}, the K of the instruction, and their "
-            f"sum must be K, {k} with padding"
+            f"split_k is {given}: lengths of parts must be multiples of {depth}, the K of the instruction; only the "
+            "last one may be shorter"
         )
-    return (*given[:-1], given[-1] + missing)
+    if total not in (given_k, k):
+        filled = f", or {k} with the zeros that fill it up" if k != given_k else ""
+        rest = k - sum(given[:-1])
+        write = f"; write split_k={[*given[:-1], rest]}" if rest > 0 else ""
+        raise BadSchedule(f"split_k is {given}: the sum of the lengths is {total}, but K is {given_k}{filled}{write}")
+    return (*given[:-1], given[-1] + k - total)
 
 
 def check(schedule: Schedule, unit: MatrixUnit) -> None:
@@ -148,7 +155,8 @@ def multiply_by_unit(
     schedule = Schedule() if schedule is None else schedule
     check(schedule, unit)
     period = unit.depth if schedule.k_order is None else len(schedule.k_order)
-    missing = -a.shape[2] % period
+    given_k = a.shape[2]
+    missing = -given_k % period
     if missing:
         a, b = np.pad(a, ((0, 0), (0, 0), (0, missing))), np.pad(b, ((0, 0), (0, missing), (0, 0)))
     if schedule.k_order is not None:
@@ -162,7 +170,7 @@ def multiply_by_unit(
         some = slice(first, first + each)
         left, right = (x[some] if x.shape[0] > 1 else x for x in (a, b))
         held = None if c is None else c[some]
-        for rows, columns, lengths in _blocks(unit, schedule, left, right, d[some].shape[0]):
+        for rows, columns, lengths in _blocks(unit, schedule, left, right, d[some].shape[0], given_k):
             _check_order(schedule, len(lengths))
             before = None if held is None else held[:, rows, columns]
             part = _Block(unit, schedule, left[:, rows], right[:, :, columns], before)
@@ -171,16 +179,18 @@ def multiply_by_unit(
 
 
 def _blocks(
-    unit: MatrixUnit, schedule: Schedule, a: Codes, b: Codes, tiles: int
+    unit: MatrixUnit, schedule: Schedule, a: Codes, b: Codes, tiles: int, given_k: int
 ) -> Iterator[tuple[slice, slice, tuple[int, ...]]]:
-    """Yield blocks of rows and columns, small enough for their temporaries, and the parts of K in each."""
+    """Yield blocks of rows and columns, small enough for their temporaries, and the parts of K in each. ``given_k``: K
+    before it was filled up.
+    """
     (m, k), n, depth = a.shape[1:], b.shape[2], unit.depth
     room = AT_ONCE // max(1, tiles)
     if not machine_sums.takes(rule_of(unit.model, unit.operation), unit.operation, tiles * m * n * k):
         room //= depth
     room = max(1, room)
     if schedule.stream_k is None:
-        lengths = lengths_of(schedule, k, depth)
+        lengths = lengths_of(schedule, given_k, k, depth)
         for rows, columns in _rectangles((0, m), (0, n), room):
             yield rows, columns, lengths
         return

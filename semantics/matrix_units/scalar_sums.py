@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 
 from halfulp.fp_formats import scalar
@@ -171,10 +172,15 @@ def _term(rule: Accumulator, fmt: FloatFormat, code: int) -> Term:
 
 
 def _product(group: Group, k: int) -> Term:
-    rule, op = group.rule, group.op
-    factors = [_term(rule, FORMATS[op.a], group.a[k]), _term(rule, FORMATS[op.b], group.b[k])]
-    for side in group.scales or ():
-        factor = _term(rule, FORMATS[op.scale], side[k // op.block])
+    scales = tuple(side[k // group.op.block] for side in group.scales or ())
+    return _product_of(group.rule, group.op, group.a[k], group.b[k], scales)
+
+
+@lru_cache(maxsize=4096)  # most products of a row are often zeros
+def _product_of(rule: Accumulator, op: TileOp, a: int, b: int, scales: tuple[int, ...]) -> Term:
+    factors = [_term(rule, FORMATS[op.a], a), _term(rule, FORMATS[op.b], b)]
+    for scale in scales:
+        factor = _term(rule, FORMATS[op.scale], scale)
         factors.append(Term(abs(factor.value), factor.exponent, special=factor.special) if rule.dot > 1 else factor)
     value, negative = Fraction(1), False
     for factor in factors:

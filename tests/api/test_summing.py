@@ -1,5 +1,6 @@
 """hu.sum, hu.dot and hu.matmul: what they take, known answers, and their errors."""
 
+from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
@@ -96,7 +97,8 @@ def test_what_a_kernel_does_around_instructions() -> None:
     assert product() == 2**24
     assert product(split_k=3) == 2**24  # (2**24 + 1) + 1, to nearest even
     assert product(split_k=3, partial_order=[1, 2, 0]) == 2**24 + 2
-    assert product(split_k=(16, 32)) == 2**24 + 2
+    assert product(split_k=(16, 32)) == product(split_k=np.array([16, 32])) == 2**24 + 2
+    assert product(split_k=np.int64(3), partial_order=np.array([1, 2, 0])) == 2**24 + 2
     assert product(promote=16) == 2**24
     assert product(k_order=[*range(16, 48), *range(16)]) == 2**24 + 2
     assert product(stream_k=(1, (64, 64, 16))) == 2**24
@@ -104,6 +106,9 @@ def test_what_a_kernel_does_around_instructions() -> None:
     assert product(c=c) == 2**24 + 2  # 2**24 + 3 is cut off to 2**24 + 2; then 1 is lost, and 1
     assert product(c=c, alpha=1, beta=1) == 2**24 + 4
     assert product(c=c, alpha=0.5, beta=0) == 2**23
+    assert product(c=3.0) == product(c=3) == product(c=[["3"]]) == product(c=c)  # without a dtype: the type of D
+    # 1 + 2^-24 + 2^-60 is nearer to 1 + 2^-23 in f32; as f64 it would be a tie.
+    assert product(alpha=1 + Fraction(1, 1 << 24) + Fraction(1, 1 << 60)) == 2**24 * (1 + 2.0**-23)
     assert product(c=c[0], alpha=2.0**-24, beta=0.1) == np.float32(1 + 3 * float(np.float32(0.1)))
     poisoned = hu.Value(hu.Value.from_numpy(c).type, c.view(np.uint32), np.ones((1, 1), np.uint16))
     spoiled = hu.matmul(a, b, c=poisoned, **H100)
@@ -144,8 +149,24 @@ H100: dict[str, Any] = {"mma": "chip:h100", "instruction": "wgmma m64n8k16", "ac
     ({**H100, "instruction": "wgmma 64x8x16"}, hu.errors.InputError, "must be a unit and a shape"),
     ({**H100, "acc": None}, hu.errors.InputError, "needs the type of its result"),
     ({**H100, "instruction": "wgmma m64n8k8"}, hu.Unsupported, "not published"),
-    ({**H100, "acc": "f16", "c": WIDE}, hu.TypeMismatch, "acc is 'f16', but"),
-    ({**H100, "c": HALVES}, hu.TypeMismatch, "acc is 'f32', but"),
+    ({**H100, "acc": "f16", "c": WIDE}, hu.TypeMismatch, "c is 'f32', but .* adds in 'f16'"),
+    ({**H100, "c": HALVES}, hu.TypeMismatch, "c is 'f16', but .* adds in 'f32'"),
+    ({**H100, "acc": None, "c": 1.0}, hu.errors.InputError, "needs the type of its result"),
+    *(
+        ({**H100, name: given}, hu.errors.InputError, f"{name} is .*, but must be {what}")
+        for name, given, what in (
+            ("split_k", None, "an integer or a list"), ("split_k", True, "an integer or a list"),
+            ("split_k", "2", "an integer or a list"), ("split_k", (16, True), "a list of integers"),
+            ("partial_order", [True, False], "a list of integers"), ("stream_k", (True, (1, 1, 16)), "a number of workers"),
+            ("promote", 64.0, "an integer"), ("promote", "32", "an integer"), ("promote", True, "an integer"),
+            ("alpha", [1.0], "a single number"),
+        )
+    ),
+    ({**H100, "alpha": "x"}, hu.TypeMismatch, "alpha: 'x' is not a number"),
+    ({**H100, "alpha": 1.0, "beta": 1j, "c": WIDE}, hu.TypeMismatch, "beta: complex numbers"),
+    ({**H100, "instruction": "wgmma m64n7k16"}, hu.Unsupported, "m64n7k16.* is not published"),
+    ({**H100, "mma": "chip:gfx950"}, hu.Unsupported, "chip:gfx950 has no model: CDNA 4 has"),
+    ({**H100, "mma": "chip:sm_103"}, hu.Unsupported, "chip:sm_103 has no model: Blackwell Ultra has"),
     ({**H100, "c": np.ones((3, 2), np.float32)}, hu.TypeMismatch, "c has the shape 3x2, but the product has 2x2"),
     ({**H100, "beta": 1.0, "c": WIDE}, hu.errors.InputError, "beta needs alpha"),
     ({**H100, "alpha": 1.0, "c": WIDE}, hu.errors.InputError, "alpha and c need beta"),
@@ -170,6 +191,10 @@ def test_hints() -> None:
         "its instructions for them: mma m16n8k16 to f32 or f16, mma m16n8k8 to f32 or f16, wgmma m64nNk16 to f32 or f16"
     )
     assert "kind='MFMA_F32_16x16x16_F16'" in hint(mma="MFMA_F32_16x16x16_F16")
+    assert "wgmma 64xNx16 f16 * f16 + f32 to f32, N a multiple of 8 from 8 to 256, which differs in shape" in hint(
+        **{**H100, "instruction": "wgmma m64n264k16"}
+    )
+    assert "the nearest chip that has one is chip:cdna3" in hint(mma="chip:mi355x")
     assert hint(kind="MFMA_F32_16x16x16_F17") == "did you mean `MFMA_F32_16x16x16_F16`?"
     assert "NV_MMA_SYNC_F32_16x8x16_F16" in hint(kind="MFMA_F32_16x16x4_F32")
 

@@ -186,9 +186,27 @@ def test_no_accumulator_explains_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.explained == int((computed == d).sum())
     assert found.first_wrong == int(np.argmax(computed != d))
     assert str(found).startswith("no accumulator was found that explains all 50 rows")
-    assert f"it explains {found.explained} rows; the first that it does not explain is {found.first_wrong}" in str(
-        found
-    )
+    assert f"it explains {found.explained} rows; the first that it does not explain: {found.first_wrong}" in str(found)
+    assert found.wrong == tuple(np.flatnonzero(computed != d)[:6].tolist())
+
+
+def test_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only NaNs: no rule explains more than a few rows, which is said after few candidates. A bound of the work ends a
+    search for which simple rules explain most rows.
+    """
+    rows = planted(VOLTA, "f16", "f32", 4, 150, special=False)
+    search_less(monkeypatch, 400)
+    found = fit(replace(rows, d=np.full(150, 0x7FC00000, np.uint32)))
+    assert found.accumulator is None
+    assert found.ended.startswith("of the first candidates, none explains more than")
+    assert found.tried < 4000
+    assert found.wrong[:2] == (0, 1)
+    assert "so the search ended early" in str(found)
+    monkeypatch.setattr(searching, "MOST_WORK", 1)
+    monkeypatch.setattr(searching, "FULL", 0)
+    found = fit(replace(rows, d=np.where(np.arange(150) % 5, rows.d, rows.d ^ 1)))
+    assert (found.accumulator, found.ended) == (None, "the bound of its work was reached")
+    assert found.explained > 100
 
 
 @pytest.mark.long

@@ -57,9 +57,17 @@ def test_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_what_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "a.npz")
-    np.savez(path, **recording("h100/mma.m16n8k32.f32.e4m3.e4m3", 32, np.uint8, 0x38, d=[0x3F800000]))
-    assert main([path]) == 3
-    assert "the nearest one of chip:hopper is mma 16x8x32 f8E4M3FN" in capsys.readouterr().out
+    for name, k, near in (
+        (
+            "mma.m16n8k32.f32.e4m3.e4m3",
+            32,
+            "is mma 16x8x32 f8E4M3FN * f8E4M3FN + f16 to f16, which differs in types of C",
+        ),
+        ("mma.m16n8k16.f16.e4m3.e4m3", 16, "is mma 16x8x32 f8E4M3FN * f8E4M3FN + f16 to f16, which differs in shape"),
+    ):
+        np.savez(path, **recording(f"h100/{name}", k, np.uint8, 0x38, d=[0x3C00]))
+        assert main([path]) == 3
+        assert f"the nearest one of chip:hopper {near}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -69,18 +77,33 @@ def test_what_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (recording("A100/mma.m16n8k8.f32.f16.f17.f32", 8, d=[0]), "'f17' is not an element type"),
         (recording(f"A100/{INSTRUCTION}", 16, d=[0]), r"a and b must be \[rows, 8\]"),
         (recording("A100/f8E4M3FN", 32, d_f32=[0]), "must be bit patterns of f8E4M3FN"),
-        (recording(f"A100/{INSTRUCTION}", 8, d_f32=[0]), "d' is missing"),
-        ({"x": np.zeros(3)}, "no chip is called ''"),
+        (recording(f"A100/{INSTRUCTION}", 8, d_f32=[0]), f"the array 'A100/{INSTRUCTION}/d' is missing"),
+        (recording("A100/f16", 8, d=[0]), "the array 'A100/f16/d_f32' or 'A100/f16/d_f16' is missing"),
+        (recording("A100/f16", 8, d_f32=[0], d_bf16=[0]), "'A100/f16/d_bf16' is not used"),
+        (recording("A100/f16", 8, d_f32=[]), "A100/f16: has no rows: there is nothing to compare"),
+        (recording("A100/f16", 0, d_f32=[0]), "A100/f16: has no elements along K"),
+        (recording(f"A100/{INSTRUCTION}", 8, d=[]), "has no rows"),
+        (recording("A100/mma.m16n8k8.i32.i8.i8", 8, d=[0]), "of i8 and i8 into i32 are not compared"),
+        (recording("sm_103/f16", 8, d_f32=[0]), "sm_103 has no model: Blackwell Ultra"),
+        (
+            {"x": np.zeros(3)},
+            "'x' is no part of a recording\nhint: the keys of a recording are CHIP/INSTRUCTION/a, b, c and d",
+        ),
+        (
+            {**recording("A100/f16", 8, d_f32=[0]), "A100/f16/c": np.array([1 << 40], np.uint64)},
+            "must be bit patterns of f16, f16, f32, f32",
+        ),
         ({**recording("A100/f16", 8, d_f32=[0]), "A100/f16/d_f32": np.uint32(0)}, r"c and d \[rows\]"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], arrays: Any, message: str) -> None:
     path = str(tmp_path / "a.npz")
     np.savez(path, **arrays)
-    assert main([path]) == 2
-    shown = capsys.readouterr().err
-    assert re.search(message, shown)
-    assert shown.count("error: ") == 1
+    for more in ([], ["--fit"]):
+        assert main([path, *more]) == 2
+        shown = capsys.readouterr().err
+        assert re.search(message, shown)
+        assert shown.count("error: ") == 1
     Path(path).write_bytes(b"no archive")
     assert main([path]) == 2
     assert main([str(tmp_path / "a.txt")]) == 2

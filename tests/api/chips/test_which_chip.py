@@ -73,8 +73,10 @@ def test_one_row_and_c() -> None:
         hu.which_chip([1.0, 2.0], [1.0], None, [1.0], type="f16", acc="f32")
     with pytest.raises(InputError, match="must be floats"):
         hu.which_chip([1], [1], None, [1], type="i8", acc="i32")
-    with pytest.raises(InputError, match="must hold codes of a float type"):
+    with pytest.raises(InputError, match=r"a, element \[0\]: 0x12c is no code of f8E4M3FN, which has 8 bits"):
         hu.which_chip(np.array([300], np.uint16), [1], None, [1], type="f8E4M3FN", acc="f32")
+    with pytest.raises(InputError, match=r"c, element \[0\]: 0x10000000000 is no code of f32"):
+        hu.which_chip([[1.0]], [[1.0]], np.array([1 << 40], np.uint64), [1.0], type="f16", acc="f32")
 
 
 PAIRS = [
@@ -109,6 +111,12 @@ def test_accumulators_and_other_instructions_are_told_apart() -> None:
     assert told.inputs
     same = hu.tell_apart("custom:bits=20", "custom:bits=20", type="f16")
     assert same.inputs == ()
+    # Only the specification computes so many bits: few inputs are tried, and the answer says so.
+    told = hu.tell_apart("custom:bits=60 K=4", "custom:bits=60,zero=positive K=4", type="f16", count=1)
+    assert told.products == 0
+    told = hu.tell_apart("custom:bits=60 K=1", "custom:bits=59 K=1", type="f16")
+    assert told.products is None
+    assert told.reason.endswith("; few were tried, because sums of so many bits are computed slowly")
 
 
 @pytest.mark.parametrize(
@@ -127,8 +135,9 @@ def test_what_cannot_be_told(one: str, type: Any, error: type[HalfulpError], mes
     other, acc = ("custom:", "i32") if type == ("i8", "i8") else ("chip:b200", "f32")
     with pytest.raises(error, match=message):
         hu.tell_apart(one, other, type=type, acc=acc)
-    with pytest.raises(InputError, match="count is 0"):
-        hu.tell_apart("chip:a100", "chip:b200", type="f16", count=0)
+    for count in (0, 2.5, "x", True, 1001):
+        with pytest.raises(InputError, match=f"count is {count!r}, but must be"):
+            hu.tell_apart("chip:a100", "chip:b200", type="f16", count=count)
 
 
 def test_types_in_pairs_instructions_and_integers() -> None:

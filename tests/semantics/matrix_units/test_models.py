@@ -384,8 +384,9 @@ def test_what_is_not_published() -> None:
     op, (a, b, c) = random_tiles(KINDS["MFMA_F32_16x16x16_F16"], 1)
     a[3, 3] = NAN
     for chip in ("cdna1", "cdna2", "cdna3"):
-        with pytest.raises(models.Unpublished, match="infinite or NaN operands"):
+        with pytest.raises(models.Unpublished, match="infinite or NaN operands") as caught:
             models.multiply_accumulate(f"chip:{chip}", op, a, b, c)
+        assert f"for finite operands; chip:{chip} has no instruction for these types" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("chip", ["cdna2", "cdna3"])
@@ -429,8 +430,12 @@ def test_f8_by_two_steps_of_f16(chip: str, ones: tuple[int, ...], c: int, want: 
 def test_sums_of_f8_that_were_not_recorded(code: int, c: int, what: str) -> None:
     """448 * 448 overflows, 8 * 2^-9 * 2^-9 is subnormal in f16."""
     codes = np.array([code] * 8 + [0] * 24, np.uint8)
-    with pytest.raises(models.Unpublished, match=what):
-        models.explain("chip:hopper", F8_BY_F16, codes, codes, c)
+    with pytest.raises(models.Unpublished, match=what) as caught:
+        models.explain("chip:h100", F8_BY_F16, codes, codes, c)
+    assert str(caught.value.hint).startswith(
+        "it is published for finite operands whose sums are zero or normal; the nearest one of chip:hopper is wgmma "
+        "64xNx32 f8E4M3FN * f8E4M3FN + f16 to f16, N a multiple of 8 from 8 to 256, which differs in unit and shape; "
+    )
     with pytest.raises(models.Unpublished) as caught:
         models.rule_of("chip:h100", replace(F8_BY_F16, c="f32", d="f32"))
     assert "differs in types of C and D; chip:ada, chip:blackwell, chip:rtx-blackwell have this one" in str(
