@@ -26,7 +26,7 @@ from halfulp.conformance.whole_programs.rewrite import returns
 from halfulp.conformance.whole_programs.validation import Explain, Inputs
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module, Operation, OpResult, argument_types, result_types
+from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.element_layout import spell_value
@@ -189,11 +189,32 @@ def crash_text(failure: PassFailure) -> str:
 
 
 def kind_of(found: PassFault) -> str:
-    """Return a word for the kind of a reduced difference: the op whose result is returned, or the place of a crash."""
+    """Return words for the kind of a reduced difference: the op whose result is returned, or else the ops that write
+    memory, or the place of a crash. An op under a mask and an op on i1 are other kinds than the op otherwise.
+    """
     if isinstance(found, PassCrash):
         return crash_kind(found.failure)
-    values = [value for end in returns(found.program.operation) for value in end.operands]
-    return ", ".join(sorted({value.owner.name if isinstance(value, OpResult) else "an argument" for value in values}))
+    function = found.program.operation
+    values = [value for end in returns(function) for value in end.operands]
+    written = [
+        op.name + " under a mask" * _is_masked(op)
+        for op in function.walk()
+        if not op.results and any(isinstance(value.type, ty.MemRefType) for value in op.operands)
+    ]
+    return ", ".join(sorted(set(map(_kind_of_value, values) if values else written)))
+
+
+def _kind_of_value(value: SSAValue) -> str:
+    if not isinstance(value, OpResult):
+        return "an argument"
+    masked = [op.name for op in value.owner.walk() if _is_masked(op)]
+    name = f"{masked[0]} under a mask" if masked else value.owner.name
+    return name + " of i1" * (ty.element_type(value.type) == ty.I1)
+
+
+def _is_masked(op: Operation) -> bool:
+    around = op.parent_op
+    return around is not None and around.name == "vector.mask" and op.name != "vector.yield"
 
 
 # --- a report ---------------------------------------------------------------------------------------------------------

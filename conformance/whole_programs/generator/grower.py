@@ -424,10 +424,7 @@ class Grower:
     def _code(self, element: ty.Type) -> int:
         if isinstance(element, ty.IntegerType | ty.IndexType):
             return integer_code(width_of(element), self.rng)
-        if isinstance(element, ty.FloatType) and element.format.bits > F64.format.bits:
-            # mlir-opt prints some numbers that f64 lacks in decimal, and reads a decimal as an f64.
-            return scalar.convert(F64.format, element.format, any_code(F64, self.rng)).code
-        return any_code(element, self.rng)
+        return float_code(element, self.rng) if isinstance(element, ty.FloatType) else any_code(element, self.rng)
 
     def position(self, size: int) -> SSAValue:
         """Return an index below ``size``: a constant, a loop counter, or a remainder."""
@@ -454,6 +451,15 @@ class Grower:
         """Choose types for values that leave a block, among those in reach."""
         present = [type_ for type_ in self.visible if not isinstance(ty.element_type(type_), ty.QuantizedType)]
         return [self.rng.choice(present) for _ in range(self.rng.randint(least, most))] if present else []
+
+
+def float_code(element: ty.FloatType, rng: random.Random) -> int:
+    """Return a float whose text mlir-opt reads as the same float."""
+    if element.format.bits > F64.format.bits:
+        # mlir-opt prints some numbers that f64 lacks in decimal, and reads a decimal as an f64. Some codes of f80 are
+        # no numbers, and it replaces them.
+        return scalar.convert(F64.format, element.format, any_code(F64, rng)).code
+    return any_code(element, rng)
 
 
 def integer_code(width: int, rng: random.Random) -> int:

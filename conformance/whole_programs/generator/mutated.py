@@ -25,7 +25,6 @@ from halfulp.conformance.files import read_whole
 from halfulp.conformance.oracles.closed_programs import MARKER, text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs import rewrite
-from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.generator.grower import (
     FLOATS,
     INTEGERS,
@@ -36,6 +35,7 @@ from halfulp.conformance.whole_programs.generator.grower import (
     Unfit,
     cases,
     elementwise_ops,
+    float_code,
     integer_code,
     random_properties,
 )
@@ -243,7 +243,7 @@ def edge_code(element: ty.Type, rng: random.Random) -> int:
     if isinstance(element, ty.IndexType):
         return rng.choice((0, 1, 2, 3, 4, 5, 7, 8)) if rng.random() < 0.9 else integer_code(64, rng)
     if isinstance(element, ty.FloatType):
-        return any_code(element, rng)
+        return float_code(element, rng)
     return integer_code(width_of(element), rng)
 
 

@@ -54,6 +54,16 @@ func.func @f(%a: tensor<2x2xi32>, %b: tensor<2x2xi32>, %c: tensor<2x2xi32>) -> t
 """
 
 
+MASKED = """
+func.func @f(%m: memref<4xi32>, %n: index, %mask: vector<4xi1>) -> vector<4xi32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 7 : i32
+  %v = vector.transfer_read %m[%c0], %pad, %mask {in_bounds = [true]} : memref<4xi32>, vector<4xi32>
+  return %v : vector<4xi32>
+}
+"""
+
+
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_each_edit_makes_other_programs_that_are_valid(edit: Edit) -> None:
     made = set()
@@ -133,11 +143,23 @@ def test_the_pool_keeps_programs_after_which_a_pass_did_something_new() -> None:
 
 
 @pytest.mark.torch_mlir
-def test_an_op_between_product_and_sum_is_found(tmp_path: Path) -> None:
-    """linalg-specialize-generic-ops takes a product that is changed before the sum for a matmul, in MLIR 24."""
-    pipeline = PassPipeline(find_mlir_opt("24"), "builtin.module(linalg-specialize-generic-ops)", in_generic_form=True)
-    (tmp_path / "a.mlir").write_text(MATMUL)
+@pytest.mark.parametrize(
+    ("passes", "program", "seed", "programs", "before", "after"),
+    [
+        # An op between product and sum gets lost.
+        ("linalg-specialize-generic-ops", MATMUL, 4, 23, "linalg.generic", "linalg.matmul"),
+        # Sums of products of i1 are taken for or of ands.
+        ("linalg-specialize-generic-ops", MATMUL, 2, 7, "xi1>", "linalg.matmul"),
+        # The mask of the op itself gets lost.
+        ("func.func(lower-vector-mask)", MASKED, 3, 21, "vector.mask %", "vector.transfer_read"),
+    ],
+    ids=["between", "i1", "mask"],
+)
+def test_wrong_rewrites_of_mlir_24_are_found(
+    passes: str, program: str, seed: int, programs: int, before: str, after: str, tmp_path: Path
+) -> None:
+    pipeline = PassPipeline(find_mlir_opt("24"), f"builtin.module({passes})", in_generic_form=True)
+    (tmp_path / "a.mlir").write_text(program)
     kind = programs_from("mutated", pipeline.tool, files=[tmp_path]).kind
-    found = fuzz_pass(pipeline, 400, kind=kind, most_failures=1)
-    assert [type(each) for each in found.findings] == [PassFinding]
-    assert "linalg.matmul" in found.findings[0].after
+    found = fuzz_pass(pipeline, programs, seed=seed, kind=kind).findings
+    assert any(isinstance(one, PassFinding) and before in one.before and after in one.after for one in found), found
