@@ -201,7 +201,7 @@ def kind_of(found: PassFault) -> str:
         for op in function.walk()
         if not op.results and any(isinstance(value.type, ty.MemRefType) for value in op.operands)
     ]
-    return ", ".join(sorted(set(map(_kind_of_value, values) if values else written)))
+    return ", ".join(sorted(set(map(_kind_of_value, values)) if values else set(written)))
 
 
 def _kind_of_value(value: SSAValue) -> str:

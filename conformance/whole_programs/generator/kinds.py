@@ -99,8 +99,8 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
         if not pool.seeds:
             named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
             raise InputError(f"there is no program to change: halfulp runs no function of {named}")
-        counts = {"inputs": 32, "memory_inputs": 8, "tensor_inputs": 8, "max_steps": SEED_STEPS}
-        return Programs(ProgramKind(pool.functions, **counts, samples=True, learn=pool.learn))
+        kind = ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS)
+        return Programs(replace(kind, tensor_inputs=8, samples=True, learn=pool.learn))
     if start in KINDS:
         return Programs(KINDS[start])
     kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))
