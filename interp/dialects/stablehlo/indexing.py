@@ -425,34 +425,30 @@ def _sorted_axis(op: Operation) -> int:
     return op.prop("dimension", at.IntegerAttr).value if "dimension" in op.properties else -1
 
 
-class _Keys:
-    """The keys of a comparator that asks whether one function of an element is less, or greater, than the same function
-    of another: integers, in whose order the elements are, if no NaN is compared.
+class _Key:
+    """A question of a comparator: whether one function of an element is less, or greater, than the same function of
+    another. Its key is that function: integers, in whose order the elements are, if no NaN is compared.
     """
 
-    def __init__(self, op: Operation, last: Operation, of: Block, falling: bool, compiler: Compiler) -> None:
+    def __init__(self, op: Operation, compared: Operation, of: Block, falling: bool, compiler: Compiler) -> None:
         self._body, self.outside = elementwise_body(op, of, compiler)
-        self._element = ty.element_type(last.operands[0].type)
+        self._element = ty.element_type(compared.operands[0].type)
         self._signed = kind_of(self._element) is Kind.SIGNED
-        totally = enum_of(last, "compare_type") == COMPARISON_TYPE.cases["TOTALORDER"]
+        totally = enum_of(compared, "compare_type") == COMPARISON_TYPE.cases["TOTALORDER"]
         self._totally = totally and compiler.settings.profile.total_order == "ieee"
         self._falling = falling
 
     @classmethod
-    def of(cls, op: Operation, compiler: Compiler) -> _Keys | None:
-        """Return the keys of the comparator of an op; None if it is not of this kind."""
+    def of(cls, op: Operation, compared: Operation, compiler: Compiler) -> _Key | None:
+        """Return the key of a comparison in the comparator of an op; None if it is not of this kind."""
+        direction = _direction(compared)
+        if direction not in ("LT", "GT") or not is_plain(ty.element_type(compared.operands[0].type)):
+            return None
         block = body_of(op)
-        made = block.operations[-1].operands[0]
-        if not isinstance(made, OpResult) or made.owner.name != "stablehlo.compare":
-            return None
-        last = made.owner
-        direction = DIRECTION.names[enum_of(last, "comparison_direction") or 0]
-        if direction not in ("LT", "GT") or not is_plain(ty.element_type(last.operands[0].type)):
-            return None
-        one, other = last.operands
+        one, other = compared.operands
         for first, second, greater in ((one, other, "GT"), (other, one, "LT")):
             if _mirrored(first, second, block, {}):
-                return cls(op, last, _function(block, first, compiler), direction == greater, compiler)
+                return cls(op, compared, _function(block, first, compiler), direction == greater, compiler)
         return None
 
     def run(self, run: Run, lists_: Sequence[Value], captured: Sequence[Value]) -> Places | None:
@@ -468,6 +464,38 @@ class _Keys:
         else:
             keys = Reading(ty.width_of(self._element), self._signed).values(codes)
         return np.asarray(~keys if self._falling else keys)
+
+
+def _direction(op: Operation | None) -> str | None:
+    """Return the direction of a comparison; None for any other op."""
+    return DIRECTION.names[enum_of(op, "comparison_direction") or 0] if op and op.name == "stablehlo.compare" else None
+
+
+def _keys_of(op: Operation, compiler: Compiler) -> list[_Key]:
+    """Return the keys of the comparator of an op, the first one before all: it is a comparison, or ``a < b or (a == b
+    and …)`` with such a comparator in place of the dots. Returns nothing for any other comparator.
+    """
+    found: list[_Key] = []
+    last = _maker(body_of(op).operations[-1].operands[0])
+    while last is not None:
+        compared, rest = last, None
+        if last.name == "stablehlo.or":
+            compared, both = map(_maker, last.operands)
+            if compared is None or both is None or both.name != "stablehlo.and":
+                return []
+            equal, rest = map(_maker, both.operands)
+            if equal is None or rest is None or _direction(equal) != "EQ" or equal.operands != compared.operands:
+                return []
+        key = _Key.of(op, compared, compiler)
+        if key is None:
+            return []
+        found.append(key)
+        last = rest
+    return found
+
+
+def _maker(value: SSAValue) -> Operation | None:
+    return value.owner if isinstance(value, OpResult) else None
 
 
 def _mirrored(one: SSAValue, other: SSAValue, block: Block, known: dict[SSAValue, SSAValue]) -> bool:
@@ -519,9 +547,9 @@ class _Sort:
         self._axis = _sorted_axis(op)
         self._body, self.outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
         self._captured = len(self.outside)
-        self._keys = None if compiler.settings.marks_elements else _Keys.of(op, compiler)
-        if self._keys is not None:
-            self.outside = [*self.outside, *self._keys.outside]
+        self._keys = [] if compiler.settings.marks_elements else _keys_of(op, compiler)
+        for key in self._keys:
+            self.outside = [*self.outside, *key.outside]
 
     def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
         """Return the sorted operands. Equal elements keep their order."""
@@ -566,20 +594,24 @@ class _Sort:
         """Return the order of rows by keys; None if there are none, or if the comparator orders some neighbours in
         another way, as it does with NaNs, or where a profile makes subnormals zeros.
         """
-        keys = (
-            None
-            if self._keys is None or prod(shape) == 0 or shape[1] < 2
-            else self._keys.run(run, lists_, captured[self._captured :])
-        )
-        if keys is None:
+        if not self._keys or prod(shape) == 0 or shape[1] < 2:
             return None
-        rows = keys.reshape(shape)
-        order = np.argsort(rows, axis=1, kind="stable")
-        sorted_ = np.take_along_axis(rows, order, axis=1)
+        rows: list[Places] = []
+        begin = self._captured
+        for key in self._keys:
+            found = key.run(run, lists_, captured[begin : begin + len(key.outside)])
+            if found is None:
+                return None
+            rows.append(found.reshape(shape))
+            begin += len(key.outside)
+        order = np.argsort(rows[0], axis=1, kind="stable") if len(rows) == 1 else np.lexsort(rows[::-1], axis=1)
+        less = np.zeros((shape[0], shape[1] - 1), np.bool_)
+        for row in rows:
+            sorted_ = np.take_along_axis(row, order, axis=1)
+            less |= sorted_[:, :-1] != sorted_[:, 1:]
         order += np.arange(shape[0])[:, np.newaxis] * shape[1]
         left, right = order[:, :-1].reshape(-1), order[:, 1:].reshape(-1)
-        less = (sorted_[:, :-1] != sorted_[:, 1:]).reshape(-1)
-        as_told = np.array_equal(before(left, right), less) and not before(right, left).any()
+        as_told = np.array_equal(before(left, right), less.reshape(-1)) and not before(right, left).any()
         return order if as_told else None
 
 

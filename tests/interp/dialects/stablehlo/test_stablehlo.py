@@ -600,14 +600,22 @@ SORTED_AS_JAX_DOES = """%zero = stablehlo.constant dense<0.0> : tensor<f32>
         %l = stablehlo.compare NE, %q, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
         %y = stablehlo.select %l, %nan, %k : tensor<i1>, tensor<f32>
         %z = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>"""
+BY_TWO_KEYS = """%x = stablehlo.abs %p : tensor<f32>
+        %y = stablehlo.abs %q : tensor<f32>
+        %m = stablehlo.compare GT, %r, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %l = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %e = stablehlo.compare EQ, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %n = stablehlo.and %e, %m : tensor<i1>
+        %z = stablehlo.or %l, %n : tensor<i1>"""
 COMPARATORS = {
-    "compare LT, %p, %q": lambda a: a, "compare LT, %q, %p": lambda a: -a, "compare GT, %p, %q": lambda a: -a,
-    "compare LT, %p, %q, TOTALORDER": lambda a: (a, math.copysign(1, a)), SORTED_AS_JAX_DOES: lambda a: a,
+    "compare LT, %p, %q": lambda a, k: a, "compare LT, %q, %p": lambda a, k: -a, "compare GT, %p, %q": lambda a, k: -a,
+    "compare LT, %p, %q, TOTALORDER": lambda a, k: (a, math.copysign(1, a)), SORTED_AS_JAX_DOES: lambda a, k: a,
+    BY_TWO_KEYS: lambda a, k: (abs(a), -k), BY_TWO_KEYS.replace("GT, %r, %t", "LT, %r, %t"): lambda a, k: (abs(a), k),
 }  # fmt: skip
 
 
 @each_row(*COMPARATORS)
-def test_a_sort_by_one_function_of_the_elements(comparator: str) -> None:
+def test_a_sort_by_functions_of_the_elements(comparator: str) -> None:
     """Numbers in a few values, with zeros of both signs and subnormals; also with a NaN, which JAX puts last."""
     dice = random.Random(comparator)
     line = (
@@ -623,7 +631,7 @@ def test_a_sort_by_one_function_of_the_elements(comparator: str) -> None:
     numbers = [dice.choice((0.0, -0.0, 1.5, -2.0, 1e-40, -1e-45, math.inf, -math.inf)) for _ in range(60)]
     _, places = hu.run(text, np.array([*numbers, 3], np.float32), np.arange(61, dtype=np.int32))
     key: Any = COMPARATORS[comparator]
-    assert places.numpy().tolist() == sorted(range(61), key=lambda k: key([*numbers, 3.0][k]))
+    assert places.numpy().tolist() == sorted(range(61), key=lambda k: key([*numbers, 3.0][k], k))
     if comparator == SORTED_AS_JAX_DOES:
         _, places = hu.run(text, np.array([math.nan, *numbers], np.float32), np.arange(61, dtype=np.int32))
         assert places.numpy().tolist() == [*(k + 1 for k in sorted(range(60), key=numbers.__getitem__)), 0]
