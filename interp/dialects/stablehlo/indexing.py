@@ -478,7 +478,8 @@ def _keys_of(op: Operation, compiler: Compiler) -> list[_Key]:
     found: list[_Key] = []
     last = _maker(body_of(op).operations[-1].operands[0])
     while last is not None:
-        compared, rest = last, None
+        compared: Operation | None = last
+        rest: Operation | None = None
         if last.name == "stablehlo.or":
             compared, both = map(_maker, last.operands)
             if compared is None or both is None or both.name != "stablehlo.and":
