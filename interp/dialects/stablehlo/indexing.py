@@ -478,21 +478,24 @@ def _keys_of(op: Operation, compiler: Compiler) -> list[_Key]:
     found: list[_Key] = []
     last = _maker(body_of(op).operations[-1].operands[0])
     while last is not None:
-        compared: Operation | None = last
-        rest: Operation | None = None
-        if last.name == "stablehlo.or":
-            compared, both = map(_maker, last.operands)
-            if compared is None or both is None or both.name != "stablehlo.and":
-                return []
-            equal, rest = map(_maker, both.operands)
-            if equal is None or rest is None or _direction(equal) != "EQ" or equal.operands != compared.operands:
-                return []
-        key = _Key.of(op, compared, compiler)
+        compared, rest = _split(last) if last.name == "stablehlo.or" else (last, None)
+        key = None if compared is None else _Key.of(op, compared, compiler)
         if key is None:
             return []
         found.append(key)
         last = rest
     return found
+
+
+def _split(either: Operation) -> tuple[Operation | None, Operation | None]:
+    """Return the comparison ``a < b`` and what makes the dots of ``a < b or (a == b and …)``; None twice if an op is
+    something else.
+    """
+    compared, both = map(_maker, either.operands)
+    equal, rest = map(_maker, both.operands) if both and both.name == "stablehlo.and" else (None, None)
+    if compared is None or rest is None or _direction(equal) != "EQ":
+        return None, None
+    return (compared, rest) if equal and equal.operands == compared.operands else (None, None)
 
 
 def _maker(value: SSAValue) -> Operation | None:
