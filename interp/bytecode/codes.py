@@ -38,6 +38,7 @@ from halfulp.interp.bytecode.fields import (
 )
 from halfulp.interp.bytecode.quant_codes import QUANT_TYPES
 from halfulp.interp.bytecode.vhlo_codes import TYPES as VHLO_TYPES
+from halfulp.interp.bytecode.vhlo_codes import future_of
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
@@ -398,10 +399,26 @@ TYPES = (
 )
 
 
+def _token(type: ty.DialectType) -> tuple[Any, ...] | None:
+    return () if type.mnemonic == "token" else None
+
+
+# A future is written as text.
+_STABLEHLO_TYPES = (
+    Code(0, ty.DialectType, (), lambda: ty.DialectType("stablehlo", "token"), _token),
+    Code(1, ty.DialectType, (list_of(TYPE),), future_of, lambda t: None),
+)
+
+
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 ATTRIBUTE_CODES = {"builtin": codec_of(ATTRIBUTES)}
-TYPE_CODES = {"builtin": codec_of(TYPES), "quant": codec_of(QUANT_TYPES), "vhlo": codec_of(VHLO_TYPES)}
+TYPE_CODES = {
+    "builtin": codec_of(TYPES),
+    "quant": codec_of(QUANT_TYPES),
+    "stablehlo": codec_of(_STABLEHLO_TYPES),
+    "vhlo": codec_of(VHLO_TYPES),
+}
 
 # Names of codes that halfulp does not support.
 UNSUPPORTED: Mapping[tuple[str, str, int], str] = {("type", "builtin", 33): "token"}

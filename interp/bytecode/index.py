@@ -25,7 +25,7 @@ from halfulp.interp.bytecode.encoding import (
 from halfulp.interp.bytecode.fields import Codec, Thing, boolean
 from halfulp.interp.bytecode.numbering import code_of, layout_of, read_segments
 from halfulp.interp.declare.declarations import OpDefinition, Schema
-from halfulp.interp.declare.operands import SEGMENTS, add_defaults
+from halfulp.interp.declare.operands import add_defaults
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.base import FileLineCol, Place, UnknownLoc
@@ -555,8 +555,8 @@ class FileIndex:
                 properties[name] = at.UnitAttr() if content.byte() else at.BoolAttr(False)
             for name in numbers:
                 properties[name] = self._number(definition, name)
-            if segments is not None:
-                properties[SEGMENTS] = read_segments(content, segments)
+            for name, count in segments:
+                properties[name] = read_segments(content, count)
         except BytecodeError as error:
             error.message = f"properties of op '{op.name}', read as {self.schema.name} writes them: {error.message}"
             raise

@@ -27,8 +27,11 @@ from halfulp.interp.bytecode.fields import (
     Present,
     ResourceKey,
     Thing,
+    attribute_of,
     list_of,
     optional,
+    read_bits,
+    write_bits,
 )
 from halfulp.interp.bytecode.vhlo_codes import FIELDS as VHLO_FIELDS
 from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
@@ -36,11 +39,11 @@ from halfulp.interp.declare.operands import SEGMENTS, all_operands
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr, StringAttr
 from halfulp.interp.ir.base import FileLineCol, Position
-from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, EnumDefinition
 from halfulp.interp.ir.dialect_attributes import parts as nested_parts
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
-from halfulp.interp.ir.types import I32, DialectType, FloatType, OpaqueType
+from halfulp.interp.ir.types import I32, DialectType, F, FloatType, OpaqueType
 from halfulp.interp.text.printer import NAMES
 
 # --- declared codes ---------------------------------------------------------------------------------------------------
@@ -72,6 +75,15 @@ def _write_optional_number(sink: CodeSink, value: int | None, before: tuple[Any,
     sink.varint(0 if value is None else value << 1 | 1)
 
 
+_SEVERAL = list_of(ATTRIBUTE)
+
+
+def _read_array(source: CodeSource, before: tuple[Any, ...]) -> tuple[Attribute, ...]:
+    elements: tuple[Attribute, ...] = _ARRAY.read(source, before).elements
+    return elements
+
+
+_ARRAY = attribute_of(at.ArrayAttr)
 _FIELDS: Mapping[str, Field] = {
     "attribute": ATTRIBUTE,
     "optional": OPTIONAL_ATTRIBUTE,
@@ -81,15 +93,34 @@ _FIELDS: Mapping[str, Field] = {
     "optional number": Field(_read_optional_number, _write_optional_number),
     "numbers": _list(VARINT),
     "text": Field(lambda source, _: StringAttr(source.string()), _write_text),
+    "f64": Field(
+        lambda source, _: at.FloatAttr(read_bits(source.cursor, 64), F("f64")),
+        lambda sink, value, _: write_bits(sink, value.code, 64),
+    ),
+    "elements of an array": Field(
+        lambda source, before: at.ArrayAttr(_SEVERAL.read(source, before)),
+        lambda sink, value, before: _SEVERAL.write(sink, value.elements, before),
+    ),
+    "array": Field(_read_array, lambda sink, value, _: sink.attribute(at.ArrayAttr(value))),
+    "attribute after a flag": optional(ATTRIBUTE),
     **VHLO_FIELDS,
 }
 """How bytecode holds a parameter, by the word in its declaration."""
 
 
 @lru_cache(maxsize=256)
-def code_of(definition: AttributeDefinition, schema: Schema) -> Code:
+def code_of(definition: AttributeDefinition | EnumDefinition, schema: Schema) -> Code:
     """Return the row of an attribute that has a code, in a version of MLIR. Raises Unsupported if it is not known."""
     assert definition.code is not None
+    if isinstance(definition, EnumDefinition):
+        cases, make_case = definition.names, definition.attribute
+        return Code(
+            definition.code,
+            EnumAttr,
+            (VARINT,),
+            lambda value: make_case(value) if value in cases else None,
+            lambda attribute: (attribute.value,),
+        )
     if definition.until is not None and schema >= definition.until:
         raise Unsupported(
             f"halfulp does not know how the bytecode of {NAMES[schema]} holds #{definition.name}", hint="use text"
@@ -115,7 +146,7 @@ def code_of(definition: AttributeDefinition, schema: Schema) -> Code:
     return Code(definition.code, DialectAttr, tuple(_FIELDS[parameter.encoded] for parameter in held), make, take)
 
 
-def write_declared(sink: CodeSink, attribute: DialectAttr) -> None:
+def write_declared(sink: CodeSink, attribute: DialectAttr | EnumAttr) -> None:
     """Write the code of an attribute and its parameters. Raises Unsupported for what the version of MLIR does not
     have.
     """
@@ -131,20 +162,21 @@ def write_declared(sink: CodeSink, attribute: DialectAttr) -> None:
 #
 # Each is the number of an attribute, in the order of their names. An optional one has a bit that tells whether it is
 # there. Flags follow, a byte each, and then what MLIR keeps as plain numbers. The numbers of operands per declared
-# operand, where an op stores them, come last as plain integers since version 6; before, they are an attribute among the
-# others.
+# operand, and of results per declared result, where an op stores them, come last as plain integers since version 6;
+# before, they are attributes among the others.
 
 MAX_SPARSE_POSITION = 256
 """The position from which MLIR writes every number of operands."""
 
 
 class Layout(NamedTuple):
-    """The layout of an op's properties: their names and whether they are required, how many numbers of operands follow,
-    and the names of the flags and of the plain numbers between them.
+    """The layout of an op's properties: their names and whether they are required, the properties with numbers of
+    operands or results that follow and how many numbers they have, and the names of the flags and of the plain numbers
+    between them.
     """
 
     fields: tuple[tuple[str, bool], ...]
-    segments: int | None = None
+    segments: tuple[tuple[str, int], ...] = ()
     flags: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
 
@@ -155,17 +187,17 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
     fields = [
         (prop.name, not prop.optional and prop.default is None)
         for prop in definition.properties
-        if prop.since <= schema and not prop.flag and not prop.number
+        if prop.since <= schema and not prop.flag and not prop.number and not prop.groups
     ]
     flags = tuple(prop.name for prop in definition.properties if prop.flag)
     numbers = tuple(prop.name for prop in definition.properties if prop.number)
-    segments = None
+    segments = [(prop.name, prop.groups) for prop in definition.properties if prop.groups]
     if Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
-        if version >= encoding.SEGMENT_ARRAYS:
-            segments = len(definition.operands)
-        else:
-            fields.append((SEGMENTS, True))
-    return Layout(tuple(sorted(fields)), segments, flags, numbers)
+        segments.insert(0, (SEGMENTS, len(definition.operands)))
+    if version < encoding.SEGMENT_ARRAYS:
+        fields += [(name, True) for name, _ in segments]
+        segments = []
+    return Layout(tuple(sorted(fields)), tuple(segments), flags, numbers)
 
 
 def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
@@ -431,8 +463,8 @@ class Numbering:
         for name in layout.numbers:
             number = values.get(name)
             tail += varint(number.value if isinstance(number, at.IntegerAttr) else 0)
-        if layout.segments is not None or layout.flags or layout.numbers:
-            found.append(tail if layout.segments is None else tail + segments_of(values.get(SEGMENTS)))
+        if layout.segments or layout.flags or layout.numbers:
+            found.append(b"".join((tail, *(segments_of(values.get(name)) for name, _ in layout.segments))))
         return tuple(found)
 
     # Attributes, types and dialects.
@@ -494,7 +526,7 @@ class Numbering:
         )
         dialect = _dialect_of(key)
         codec = codecs.get(dialect)
-        if isinstance(key, DialectAttr) and key.definition.code is not None:
+        if isinstance(key, DialectAttr | EnumAttr) and key.definition.code is not None:
             encoded = True
             write_declared(self._recorder, key)
         else:

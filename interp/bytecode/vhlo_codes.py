@@ -203,9 +203,14 @@ def _builtin_with_parts(type: VhloType) -> ty.Type | None:
             return ty.TensorType(None, *parts)
         case "buffer_v1":
             return ty.MemRefType(values[0], parts[1])
-    from halfulp.interp.dialects.stablehlo.types import future_of
-
     return future_of(parts[0])
+
+
+def future_of(types: tuple[ty.Type, ...]) -> ty.Type:
+    """Return the type of values of StableHLO that are not there yet."""
+    from halfulp.interp.dialects.stablehlo.types import future_of as make
+
+    return make(types)
 
 
 def _required(mnemonic: str, parts: list[Any]) -> list[Any]:

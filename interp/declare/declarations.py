@@ -236,6 +236,7 @@ class Property:
     ``flag``: True if MLIR stores the property as a truth value and not as an attribute: it is ``unit`` for true, else
     ``false``. It is always stored.
     ``number``: True if MLIR stores the property as a number and not as an attribute. It has a ``default``.
+    ``groups``: the number of declared results, if the property says how many results each of them has.
     """
 
     name: str
@@ -246,6 +247,7 @@ class Property:
     since: Schema = Schema.MLIR22
     flag: bool = False
     number: bool = False
+    groups: int = 0
 
     @property
     def implied(self) -> Attribute | None:

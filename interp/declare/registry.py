@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from halfulp.fp_formats.aliases import asking, nearest
 from halfulp.interp.declare.declarations import Dialect, OpDefinition
-from halfulp.interp.ir.dialect_attributes import AttributeDefinition
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
 
 # --- upstream ---------------------------------------------------------------------------------------------------------
@@ -222,10 +222,10 @@ class Registry:
         dialect = self.dialects.get(name.partition(".")[0])
         return None if dialect is None else dialect.ops.get(name)
 
-    def attribute_of_code(self, dialect: str, code: int) -> AttributeDefinition | None:
+    def attribute_of_code(self, dialect: str, code: int) -> AttributeDefinition | EnumDefinition | None:
         """Return the definition of the attribute of a dialect that has that number in bytecode, or None."""
         known = self.dialects.get(dialect)
-        definitions = () if known is None else known.attributes.values()
+        definitions = () if known is None else (*known.attributes.values(), *known.enums.values())
         return next((definition for definition in definitions if definition.code == code), None)
 
     def is_complete(self, dialect: str) -> bool:

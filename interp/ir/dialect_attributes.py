@@ -21,6 +21,7 @@ class EnumDefinition:
     ``storage_width``: the width of the IntegerAttr that has its value (predicates, rounding modes); None for an
     attribute of the dialect with the name ``mnemonic`` (``arith.fastmath``).
     ``flags``: True if the cases are bits, which are written as a list joined by ``separator``.
+    ``code``: the number of the attribute in bytecode; None if bytecode has it as text.
     """
 
     name: str
@@ -30,6 +31,7 @@ class EnumDefinition:
     flags: bool = False
     separator: str = ","
     bare: bool = False
+    code: int | None = None
     names: Mapping[int, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

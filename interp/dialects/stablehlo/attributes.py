@@ -31,25 +31,26 @@ from halfulp.interp.text.op_parser import OpParser
 # --- enumerations -----------------------------------------------------------------------------------------------------
 
 
-def _enum(mnemonic: str, *names: str, first: int = 0, bare: bool = True) -> EnumDefinition:
+def _enum(mnemonic: str, code: int, *names: str, first: int = 0, bare: bool = True) -> EnumDefinition:
     return stablehlo.enum(
         EnumDefinition(
             f"::mlir::stablehlo::{''.join(word.title() for word in mnemonic.split('_'))}",
             {name: number for number, name in enumerate(names, first)},
             mnemonic=f"stablehlo.{mnemonic}",
             bare=bare,
+            code=code,
         )
     )
 
 
-DIRECTION = _enum("comparison_direction", "EQ", "NE", "GE", "GT", "LE", "LT")
-COMPARISON_TYPE = _enum("comparison_type", "NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
-PRECISION = _enum("precision", "DEFAULT", "HIGH", "HIGHEST")
-FFT_TYPE = _enum("fft_type", "FFT", "IFFT", "RFFT", "IRFFT")
-TRANSPOSE = _enum("transpose", "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
-RNG_DISTRIBUTION = _enum("rng_distribution", "UNIFORM", "NORMAL", first=1)
-RNG_ALGORITHM = _enum("rng_algorithm", "DEFAULT", "THREE_FRY", "PHILOX")
-ACCURACY_MODE = _enum("result_accuracy_mode", "DEFAULT", "HIGHEST", "TOLERANCE", bare=False)
+DIRECTION = _enum("comparison_direction", 2, "EQ", "NE", "GE", "GT", "LE", "LT")
+COMPARISON_TYPE = _enum("comparison_type", 3, "NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+PRECISION = _enum("precision", 8, "DEFAULT", "HIGH", "HIGHEST")
+FFT_TYPE = _enum("fft_type", 6, "FFT", "IFFT", "RFFT", "IRFFT")
+TRANSPOSE = _enum("transpose", 12, "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+RNG_DISTRIBUTION = _enum("rng_distribution", 10, "UNIFORM", "NORMAL", first=1)
+RNG_ALGORITHM = _enum("rng_algorithm", 9, "DEFAULT", "THREE_FRY", "PHILOX")
+ACCURACY_MODE = _enum("result_accuracy_mode", 16, "DEFAULT", "HIGHEST", "TOLERANCE", bare=False)
 API_VERSIONS = (
     "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
     "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI",
@@ -170,15 +171,17 @@ def _spell_fields(value: DialectAttr, names: Mapping[object, str]) -> str:
     return f"<{', '.join(pairs)}>"
 
 
-def fields(mnemonic: str, *parameters: Parameter, dialect: d.Dialect = stablehlo) -> AttributeDefinition:
-    """Declare an attribute whose parameters stand in any order, each with its name."""
+def fields(
+    mnemonic: str, *parameters: Parameter, dialect: d.Dialect = stablehlo, code: int | None = None
+) -> AttributeDefinition:
+    """Declare an attribute whose parameters stand in any order, each with its name. ``code``: that in bytecode."""
 
     def read(p: Any) -> tuple[Any, ...]:
         p.expect("<")
         return read_fields(p, parameters)
 
     definition = AttributeDefinition(
-        name=f"{dialect.name}.{mnemonic}", form=ParameterForm(read, _spell_fields), parameters=parameters
+        name=f"{dialect.name}.{mnemonic}", form=ParameterForm(read, _spell_fields), parameters=parameters, code=code
     )
     dialect.attributes[mnemonic] = definition
     return definition
@@ -186,7 +189,13 @@ def fields(mnemonic: str, *parameters: Parameter, dialect: d.Dialect = stablehlo
 
 def lists(*names: str) -> tuple[Parameter, ...]:
     """Return parameters that are lists of numbers, and may be left out if they are empty."""
-    return tuple(Parameter(name, kinds.INTEGER_ARRAY, optional=True, default=()) for name in names)
+    return tuple(
+        Parameter(name, kinds.INTEGER_ARRAY, optional=True, default=(), encoded="signed numbers") for name in names
+    )
+
+
+def _number(name: str, **options: Any) -> Parameter:
+    return Parameter(name, kinds.INTEGER, encoded="signed", **options)
 
 
 def attribute_of(definition: AttributeDefinition, what: str) -> d.AttributeConstraint:
@@ -201,15 +210,17 @@ _DOT = fields(
     *lists(
         "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"
     ),
+    code=5,
 )
 DOT = attribute_of(_DOT, "Attribute that models the dimension information for dot.")
-_VECTOR = Parameter("index_vector_dim", kinds.INTEGER, optional=True, default=0)
+_VECTOR = _number("index_vector_dim", optional=True, default=0)
 _GATHER = fields(
     "gather",
     *lists(
         "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"
     ),
     _VECTOR,
+    code=7,
 )
 GATHER = attribute_of(_GATHER, "Attribute that models the dimension information for gather")
 _SCATTER = fields(
@@ -219,6 +230,7 @@ _SCATTER = fields(
         "scatter_dims_to_operand_dims",
     ),
     _VECTOR,
+    code=11,
 )  # fmt: skip
 SCATTER = attribute_of(_SCATTER, "Attribute that models the dimension information for scatter")
 
@@ -237,13 +249,14 @@ _ALGORITHM = stablehlo.attribute(
     "`rhs_component_count` `=` $rhs_component_count `,` `num_primitive_operations` `=` $num_primitive_operations `,` "
     "`allow_imprecise_accumulation` `=` $allow_imprecise_accumulation `>`",
     parameters=(
-        *(Parameter(name, kinds.TYPE) for name in ("lhs_precision_type", "rhs_precision_type", "accumulation_type")),
         *(
-            Parameter(name, kinds.INTEGER)
-            for name in ("lhs_component_count", "rhs_component_count", "num_primitive_operations")
+            Parameter(name, kinds.TYPE, encoded="type")
+            for name in ("lhs_precision_type", "rhs_precision_type", "accumulation_type")
         ),
-        Parameter("allow_imprecise_accumulation", kinds.BOOLEAN),
+        *map(_number, ("lhs_component_count", "rhs_component_count", "num_primitive_operations")),
+        Parameter("allow_imprecise_accumulation", kinds.BOOLEAN, encoded="boolean"),
     ),
+    code=15,
     verify=lambda value: algorithm_problem(value),
 )
 ALGORITHM = attribute_of(_ALGORITHM, "Attribute that models the algorithm constraints to use for computing dot.")
@@ -406,11 +419,12 @@ _CONVOLUTION = AttributeDefinition(
         parameter
         for side, first, second in CONVOLUTION_SIDES
         for parameter in (
-            Parameter(f"{side}_{first}_dimension", kinds.INTEGER, optional=True, default=0),
-            Parameter(f"{side}_{second}_dimension", kinds.INTEGER, optional=True, default=0),
+            _number(f"{side}_{first}_dimension", optional=True, default=0),
+            _number(f"{side}_{second}_dimension", optional=True, default=0),
             *lists(f"{side}_spatial_dimensions"),
         )
     ),
+    code=4,
 )
 stablehlo.attributes["conv"] = _CONVOLUTION
 CONVOLUTION = attribute_of(_CONVOLUTION, "Structure of dimension information for conv op")
@@ -480,9 +494,10 @@ _ACCURACY = AttributeDefinition(
     name="stablehlo.result_accuracy",
     form=ParameterForm(_read_accuracy, _spell_accuracy),
     parameters=(
-        Parameter("atol", _DOUBLE), Parameter("rtol", _DOUBLE), Parameter("ulps", kinds.INTEGER),
-        Parameter("mode", kinds.ATTRIBUTE),
+        Parameter("atol", _DOUBLE, encoded="f64"), Parameter("rtol", _DOUBLE, encoded="f64"), _number("ulps"),
+        Parameter("mode", kinds.attribute(ACCURACY_MODE.accepts), encoded="attribute"),
     ),
+    code=17,
     verify=accuracy_problem,
 )  # fmt: skip
 stablehlo.attributes["result_accuracy"] = _ACCURACY
@@ -496,10 +511,11 @@ stablehlo.attribute(
     "`<` `output_tuple_indices` `=` $output_tuple_indices `,` `operand_index` `=` $operand_index `,` "
     "`operand_tuple_indices` `=` $operand_tuple_indices `>`",
     parameters=(
-        Parameter("output_tuple_indices", kinds.INTEGER_ARRAY),
-        Parameter("operand_index", kinds.INTEGER),
-        Parameter("operand_tuple_indices", kinds.INTEGER_ARRAY),
+        Parameter("output_tuple_indices", kinds.INTEGER_ARRAY, encoded="signed numbers"),
+        _number("operand_index"),
+        Parameter("operand_tuple_indices", kinds.INTEGER_ARRAY, encoded="signed numbers"),
     ),
+    code=14,
 )
 _ALIAS = attribute_of(stablehlo.attributes["output_operand_alias"], "")
 ALIASES = _array_of("Aliasing attribute for outputs and operands of CustomCall", _ALIAS.accepts)
@@ -507,26 +523,30 @@ ALIASES = _array_of("Aliasing attribute for outputs and operands of CustomCall",
 _CHANNEL = stablehlo.attribute(
     "channel_handle",
     "`<` custom<Struct>() `>`",
-    parameters=(Parameter("handle", kinds.INTEGER), Parameter("type", kinds.INTEGER)),
+    parameters=(_number("handle"), _number("type")),
+    code=1,
 )
 CHANNEL = attribute_of(_CHANNEL, "two 64-bit integers 'handle' and 'type'")
 _SUB_AXIS = stablehlo.attribute(
     "sub_axis_info",
     "`(` $pre_size `)` `` $size",
-    parameters=(Parameter("pre_size", kinds.INTEGER), Parameter("size", kinds.INTEGER)),
+    parameters=(_number("pre_size"), _number("size")),
+    code=19,
 )
 _AXIS = stablehlo.attribute(
     "axis_ref",
     "`<` custom<Struct>() `>`",
     parameters=(
-        Parameter("name", kinds.STRING),
-        Parameter("sub_axis_info", kinds.nested(_SUB_AXIS), optional=True),
+        Parameter("name", kinds.STRING, encoded="string"),
+        Parameter("sub_axis_info", kinds.nested(_SUB_AXIS), optional=True, encoded="attribute after a flag"),
     ),
+    code=20,
 )
 _MESH_AXIS = stablehlo.attribute(
     "mesh_axis",
     "`<` custom<Struct>() `>`",
-    parameters=(Parameter("name", kinds.STRING), Parameter("size", kinds.INTEGER)),
+    parameters=(Parameter("name", kinds.STRING, encoded="string"), _number("size")),
+    code=21,
 )
 
 
@@ -538,9 +558,10 @@ _MESH = stablehlo.attribute(
     "mesh",
     "`<` `axes` `` `=` `` `[` $axes `]` (`,` `device_ids` `` `=` `` $device_ids^)? `>`",
     parameters=(
-        Parameter("axes", kinds.list_of(kinds.nested(_MESH_AXIS))),
-        Parameter("device_ids", kinds.attribute(_is_elements), optional=True),
+        Parameter("axes", kinds.list_of(kinds.nested(_MESH_AXIS)), encoded="array"),
+        Parameter("device_ids", kinds.attribute(_is_elements), optional=True, encoded="attribute after a flag"),
     ),
+    code=22,
 )
 
 
@@ -562,8 +583,12 @@ def _mesh_problem(value: DialectAttr) -> str | None:
 _GROUPS = stablehlo.attribute(
     "replica_group_mesh_axes",
     "`<` custom<Struct>() `>`",
-    parameters=(Parameter("mesh", kinds.ATTRIBUTE), Parameter("axes", kinds.ARRAY_ATTRIBUTE)),
+    parameters=(
+        Parameter("mesh", kinds.ATTRIBUTE, encoded="attribute"),
+        Parameter("axes", kinds.ARRAY_ATTRIBUTE, encoded="elements of an array"),
+    ),
     verify=_mesh_problem,
+    code=18,
 )
 _BY_MESH = attribute_of(_GROUPS, "mesh and axes based replica groups representation.")
 REPLICA_GROUPS = d.AttributeConstraint(

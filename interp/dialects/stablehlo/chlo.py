@@ -332,15 +332,14 @@ def _itself(element: ty.Type) -> ty.Type:
     return element
 
 
-def enum_of_chlo(mnemonic: str, like: EnumDefinition) -> EnumDefinition:
-    """Declare an enumeration of chlo with the cases of one of StableHLO, and return it."""
-    return chlo.enum(
-        EnumDefinition(like.name.replace("stablehlo", "chlo"), like.cases, mnemonic=f"chlo.{mnemonic}", bare=True)
-    )
+def enum_of_chlo(mnemonic: str, like: EnumDefinition, code: int | None = None) -> EnumDefinition:
+    """Declare an enumeration of chlo with the cases of one of StableHLO, and return it. ``code``: in bytecode."""
+    name = like.name.replace("stablehlo", "chlo")
+    return chlo.enum(EnumDefinition(name, like.cases, mnemonic=f"chlo.{mnemonic}", bare=True, code=code))
 
 
-_DIRECTION = enum_of_chlo("comparison_direction", DIRECTION)
-_COMPARISON_TYPE = enum_of_chlo("comparison_type", COMPARISON_TYPE)
+_DIRECTION = enum_of_chlo("comparison_direction", DIRECTION, 0)
+_COMPARISON_TYPE = enum_of_chlo("comparison_type", COMPARISON_TYPE, 1)
 _PLACED = d.Property("broadcast_dimensions", d.INTEGER_64_ARRAY_ATTR, optional=True)
 _FORM = "$lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type(results)"
 EVERY = "FBICQX"

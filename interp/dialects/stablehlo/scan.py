@@ -191,7 +191,7 @@ chlo.op(
         d.Property("dimension", COUNT),
         d.Property("is_associative", d.BOOL_ATTR, optional=True),
         d.Property("is_reverse", d.BOOL_ATTR, optional=True),
-        d.Property(_RESULT_SEGMENTS, d.INTEGER_ARRAY_ATTR),
+        d.Property(_RESULT_SEGMENTS, d.INTEGER_ARRAY_ATTR, groups=2),
         d.Property("scan_dim_size", COUNT, optional=True),
     ),
     regions=(d.RegionSlot("body"),),

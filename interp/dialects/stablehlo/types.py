@@ -125,7 +125,8 @@ def _verify_bounds(bounds: DialectAttr, type_: ty.TensorType) -> str | None:
 _BOUNDS = AttributeDefinition(
     name="stablehlo.bounds",
     form=ParameterForm(_read_bounds, lambda value, names: f"<{spelled_sizes(value['bounds'])}>"),
-    parameters=(Parameter("bounds", kinds.INTEGER_ARRAY),),
+    parameters=(Parameter("bounds", kinds.INTEGER_ARRAY, encoded="sizes"),),
+    code=13,
     verify_encoding=_verify_bounds,
 )
 stablehlo.attributes["bounds"] = stablehlo.attributes["type_extensions"] = _BOUNDS

@@ -314,12 +314,12 @@ def test_properties_are_laid_out_as_mlir_lays_them_out(name: str) -> None:
     assert definition is not None
     rows = PROPERTIES[name]
     old = [(row[1:], row[0] == "!") for row in rows if row != "S"]
-    assert layout_of(definition, Schema.MLIR22, 5)[:2] == (tuple(old), None)
+    assert layout_of(definition, Schema.MLIR22, 5)[:2] == (tuple(old), ())
     fields, segments, flags, numbers = layout_of(definition, Schema.MLIR22, 6)
     assert not flags
     assert not numbers
     assert list(fields) == [row for row in old if row[0] != SEGMENTS]
-    assert segments == (len(definition.operands) if "S" in rows else None)
+    assert segments == (((SEGMENTS, len(definition.operands)),) if "S" in rows else ())
 
 
 NOT_IN_MLIR: frozenset[str] = frozenset()
