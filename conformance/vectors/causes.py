@@ -492,7 +492,12 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         misread_scales,
         (TileComputation,),
     ),
-    Diagnosis("the rounding of the products of a tile operation", misrounded_products, (TileComputation,), fitted=True),
+    Diagnosis(
+        "the rounding of the products of a tile operation, or of its sums where they carry",
+        misrounded_products,
+        (TileComputation,),
+        fitted=True,
+    ),
     Diagnosis("infinity minus infinity that is infinite", infinities_cancelled, (TileComputation,)),
     Diagnosis("another model of a tile operation", other_models, (TileComputation, ProgramComputation)),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators, (TileComputation,)),

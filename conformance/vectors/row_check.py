@@ -500,6 +500,11 @@ class VectorChecker:
         for k, own in wrong.items():
             differs |= own
             values |= own & (outputs[k].role is not Role.FLAGS)
+        for column, mask in zip(outputs, masks, strict=True):
+            if mask is not None and column.role is Role.RESULT:
+                values |= differs & by_row(
+                    mask != 0
+                )  # a value that may be wrong too does not count as a wrong flag alone
         differs[list(unknown)] = True
         if undefined is not None and not self.computation.keep_ub:
             differs &= ~undefined

@@ -9,18 +9,31 @@ import numpy as np
 import pytest
 from amounts import amounts
 from planted_datapaths import (
+    BF16,
     E4M3,
+    E5M2,
     F16,
+    F32,
     MISTAKES,
+    MODES,
+    Dot,
     Mistake,
     Unit,
     bounds_of_integers,
     cancelled_sign,
+    carry_lost,
     computation_of,
+    dot_multiplier,
+    dotted,
     field_power,
+    guard_lost,
+    narrow,
+    right_rows,
+    shift_most,
+    sticky_lost,
 )
 from planted_datapaths import outputs_of as made_by
-from planted_devices import PLANTS, Dice, Plant, accumulated, split
+from planted_devices import PLANTS, Dice, Plant, accumulated, pick, split
 from planted_fixed_point import MISTAKES as MISTAKES_IN_FIXED_POINT
 from planted_results import RESULTS, element_code, ties
 from present import present
@@ -30,14 +43,15 @@ import halfulp as hu
 from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.causes import DIAGNOSES
-from halfulp.conformance.vectors.columns import Chunk
+from halfulp.conformance.vectors.columns import Chunk, Role, ignoring
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.device import Device
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import MOST_EXAMINED, Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import Codes
+from halfulp.fp_formats.formats import Codes, storage_dtype
+from halfulp.fp_formats.policy import Flags
 from halfulp.semantics.profile import Profile, as_profile
 
 FEWEST = 5
@@ -184,8 +198,71 @@ def test_a_right_unit_has_no_cause(op: str, fmt: Any, mode: str) -> None:
     place = len(computation.inputs)
     assert all(map(np.array_equal, made_by(unit, computation, rows), rows[place:]))
     unit.wrong["nan_code"] = unit.dst.inf + 3
-    found = named(Mistake(computation, rows, made_by(unit, computation, rows), ()), any_nan=True)
+    mistake = Mistake(computation, rows, made_by(unit, computation, rows), ())
+    found = named(mistake, any_nan=True)
     assert (found.differing, found.explanations) == (0, [])
+    found = masked(mistake, np.random.default_rng(1))
+    assert (found.differing, found.explanations, found.kinds) == (0, [], {})
+
+
+def masked(mistake: Mistake, dice: Dice) -> Check:
+    """Check what a unit gives beside other differences, all of which the file or the caller says not to compare: whole
+    rows, bits of results and flags, and three of the flags everywhere.
+    """
+    computation, rows = mistake.computation, mistake.rows
+    inputs, right = split(computation, rows)
+    outputs = [codes.copy() for codes in mistake.outputs + right[len(mistake.outputs) :]]
+    columns, count = ignoring(computation.outputs), len(rows[0])
+    whole = (dice.random(count) < 0.1).astype(np.uint8)
+    marks: list[Codes] = [whole]
+    for column in columns[1:]:
+        some = dice.random(count) < 0.1
+        marks.append(np.where(some, dice.integers(0, 1 << column.width, count), 0).astype(storage_dtype(column.width)))
+    about = iter(marks[1:])
+    for place, column in enumerate(computation.outputs):
+        if column.role in (Role.RESULT, Role.FLAGS):
+            noise = dice.integers(0, 1 << column.width, count).astype(storage_dtype(column.width))
+            outputs[place] = np.where(whole != 0, noise, outputs[place] ^ (noise & next(about)))
+            if column.role is Role.FLAGS:
+                unseen = noise & np.uint8(0x1F & ~COMPARED)
+                outputs[place] = np.where(dice.random(count) < 0.3, outputs[place] ^ unseen, outputs[place])
+    checker = VectorChecker(
+        computation, (*computation.inputs, *computation.outputs, *columns), any_nan=True, flags=COMPARED
+    )
+    return checker.read([(*inputs, *outputs, *marks)])
+
+
+COMPARED = Flags.INVALID | Flags.OVERFLOW
+"""The flags that `masked` compares."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seeds", amounts(2, 20))
+def test_masks_hide_differences_and_no_mistakes(seeds: int) -> None:
+    """Of right units of each kind, no row differs; of the wrong ones, 95 % are named first as without masks."""
+    tried = wrong = 0
+    for seed in range(seeds):
+        dice = np.random.default_rng(seed)
+        for op in ("add", "mul", "fma", "cvt"):
+            for src in (F16, BF16, E4M3, E5M2):
+                unit = Unit(op, src if op != "cvt" else F32, src, str(pick(dice, MODES)))
+                computation = computation_of(unit)
+                rows = right_rows(dice, computation, 300)
+                found = masked(Mistake(computation, rows, made_by(unit, computation, rows), ()), dice)
+                assert (found.differing, found.explanations, found.kinds) == (0, [], {}), (seed, unit)
+                assert found.ignored
+        for size in (4, 8):
+            dot = Dot(pick(dice, (F16, BF16, E5M2)), size)
+            right = dotted(dice, dot)
+            found = masked(right, dice)
+            assert (found.differing, found.explanations, found.kinds) == (0, [], {}), (seed, dot)
+        for kind in (sticky_lost, guard_lost, carry_lost, narrow, shift_most, cancelled_sign, dot_multiplier):
+            mistake = kind(dice)
+            found = masked(mistake, dice)
+            if found.differing >= FEWEST:
+                tried += 1
+                wrong += not (found.explanations and found.explanations[0].name.startswith(mistake.names))
+    assert wrong <= 0.05 * tried, (wrong, tried)
 
 
 def rows_of(computation: OpComputation, rows: int, level: Literal["1", "random"] = "1") -> tuple[Chunk, Chunk]:
