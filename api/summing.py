@@ -226,7 +226,7 @@ class _Kernel(NamedTuple):
     steps: dict[str, Any] | None = None
 
 
-def _numbers(name: str, given: Sequence[int] | None) -> tuple[int, ...] | None:
+def _numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] | None:
     if given is None:
         return None
     try:

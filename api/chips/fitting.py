@@ -223,7 +223,7 @@ def fit_accumulator(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: An
 
     The search may miss a rule. If it finds none, the result has the nearest one and the first rows that exclude it.
     This takes seconds if simple rules explain hardly any row; else the search ends after a fixed amount of work, which
-    is about a minute.
+    is a minute for rows of 8 or 16 products.
 
     Raises InputError for shapes that do not match, for a number in ``d`` that its type does not have, and for rows that
     contradict each other; TypeMismatch for arrays of other types; Unsupported for types whose sums are not defined or

@@ -42,8 +42,9 @@ FEWEST = 24
 BUDGET = 60_000
 """The candidates that are tried in each part of the search."""
 
-MOST_WORK = 150_000_000
-"""After so many products, those of all candidates together, the search ends. The bound does not depend on the machine.
+MOST_WORK = 70_000
+"""The search ends after as many products as so many candidates have in a sample of the rows: a bound that does not
+depend on the machine.
 """
 
 FULL = 64
@@ -332,7 +333,7 @@ class Search:
         self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
         plain = ordinary[kinds.plain[ordinary]]
         self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) // 4 * 3 else None
-        self.most_work = MOST_WORK + FULL * rows.a.size
+        self.most_work = MOST_WORK * (SAMPLE * rows.length + OUTSIDE) + FULL * rows.a.size
         self.judged, self.share = list[Bench](), None if len(rows) < FEWEST else 1.0
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:

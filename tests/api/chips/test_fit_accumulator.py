@@ -202,7 +202,7 @@ def test_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.tried < 4000
     assert found.wrong[:2] == (0, 1)
     assert "so the search ended early" in str(found)
-    monkeypatch.setattr(searching, "MOST_WORK", 1)
+    monkeypatch.setattr(searching, "MOST_WORK", 0)
     monkeypatch.setattr(searching, "FULL", 0)
     found = fit(replace(rows, d=np.where(np.arange(150) % 5, rows.d, rows.d ^ 1)))
     assert (found.accumulator, found.ended) == (None, "the bound of its work was reached")
