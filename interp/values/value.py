@@ -215,8 +215,8 @@ def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
         codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
         return np.asarray(codes).reshape(-1).view(np.float64)
     if isinstance(element, ty.FixedType):
-        unit, codes = element.format.unit, codes_to_ints(value.bits, element.format.width)
-        return np.array([float(fixed_point.integer_of(element.format, code) * unit) for code in codes])
+        unit, integers = element.format.unit, codes_to_ints(value.bits, element.format.width)
+        return np.array([float(fixed_point.integer_of(element.format, code) * unit) for code in integers])
     array = coerce.natural_array(element, value.bits)
     return None if array.dtype == object else array.reshape(-1).astype(np.float64)
 
