@@ -16,8 +16,10 @@ from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.running import find_entry
+from halfulp.semantics import shadows
+from halfulp.semantics.ball_rules import BALLS
 from halfulp.semantics.judging import STEPS
-from halfulp.semantics.plain_shadows import WIDER
+from halfulp.semantics.plain_shadows import _IN_FORMAT, WIDER
 from halfulp.semantics.shadows import Shadow, Shadowed, errors
 
 CHAIN = """func.func @f(%x: {t}, %y: {t}) -> {t} {{
@@ -30,6 +32,21 @@ CHAIN = """func.func @f(%x: {t}, %y: {t}) -> {t} {{
 def run_in(form: Form, text: str, *arguments: Any) -> tuple[hu.Value, ...]:
     module = hu.parse(text)
     return program_for(module, Settings(recorder=Shadows(form))).run(find_entry(module, None), arguments)
+
+
+@pytest.mark.added
+def test_every_meaning_is_in_all_tables() -> None:
+    """A table that lacks one is found out only by a run that asks for shadows of that form."""
+    named = {"STEPS of semantics/judging.py or RULES of semantics/shadows.py": STEPS.keys() | shadows.RULES.keys()}
+    named |= {
+        "BALLS of semantics/ball_rules.py": BALLS.keys(),
+        "_IN_FORMAT of semantics/plain_shadows.py": _IN_FORMAT.keys(),
+    }
+    meanings = set().union(*named.values())
+    absent = [
+        f"{meaning!r} is not in {table}" for table, names in named.items() for meaning in sorted(meanings - names)
+    ]
+    assert not absent, "add the functions: " + "; ".join(absent)
 
 
 @pytest.mark.long
