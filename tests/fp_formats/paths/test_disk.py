@@ -256,7 +256,12 @@ def test_a_folder_is_looked_at_sixteen_times_while_its_limit_is_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks, files = [], disk.files
-    monkeypatch.setattr(disk, "files", lambda found: looks.append(found) or files(found))
+
+    def counted(found: Path) -> list[disk.CachedFile]:
+        looks.append(found)
+        return files(found)
+
+    monkeypatch.setattr(disk, "files", counted)
     disk.store("key", PAYLOAD)
     size = files(folder)[0].size
     monkeypatch.setenv(disk.LIMIT, str(160 * size))

@@ -128,8 +128,8 @@ def test_flushing_around_native_operations(name: str, count: int) -> None:
             wanted = getattr(arithmetic, operation)(fmt, *given[:2], policy)
             assert_same(getattr(fast, operation)(fmt, *given[:2], policy), wanted, (operation, policy))
         for predicate in (1, 4, 13):
-            wanted = comparisons.compare(fmt, predicate, *given[:2], policy)
-            assert_same(fast.compare(fmt, predicate, *given[:2], policy), wanted, (predicate, policy))
+            wanted = comparisons.compare(fmt, predicate, given[0], given[1], policy)
+            assert_same(fast.compare(fmt, predicate, given[0], given[1], policy), wanted, (predicate, policy))
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------
