@@ -9,11 +9,13 @@ A command is loaded when it is used: the list of all commands needs neither NumP
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -217,9 +219,12 @@ def _ends_by_exception(received: list[int]) -> Iterator[None]:
             hook(ignored)
             return
         signal.signal(received[-1], stop)
-        waiting = threading.Timer(0.01, os.kill, (os.getpid(), received[-1]))
-        waiting.daemon = True
-        waiting.start()
+        # Unlike threading.Timer this does not wait for the thread to start: a signal that comes here meanwhile is lost.
+        _thread.start_new_thread(send, ())
+
+    def send() -> None:
+        time.sleep(0.05)
+        os.kill(os.getpid(), received[-1])
 
     def stop(number: int, frame: object) -> NoReturn:
         received.append(number)

@@ -169,7 +169,8 @@ def _with_flushes(
     one, zero = fmt.storage_dtype.type(1), fmt.storage_dtype.type(0)
 
     def flushed(codes: Codes) -> Codes:
-        small = (codes & ~sign) - one < least - one
+        magnitude = codes & ~sign
+        small = (magnitude != zero) & (magnitude < least)
         return np.where(small, zero if rule.positive else codes & sign, codes) if small.any() else codes
 
     found = compute(*(flushed(each) if rule.operands else each for each in operands))

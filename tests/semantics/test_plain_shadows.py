@@ -37,10 +37,10 @@ def run_in(form: Form, text: str, *arguments: Any) -> tuple[hu.Value, ...]:
 @pytest.mark.added
 def test_every_meaning_is_in_all_tables() -> None:
     """A table that lacks one is found out only by a run that asks for shadows of that form."""
-    named = {"STEPS of semantics/judging.py or RULES of semantics/shadows.py": STEPS.keys() | shadows.RULES.keys()}
+    named = {"STEPS of semantics/judging.py or RULES of semantics/shadows.py": {*STEPS, *shadows.RULES}}
     named |= {
-        "BALLS of semantics/ball_rules.py": BALLS.keys(),
-        "_IN_FORMAT of semantics/plain_shadows.py": _IN_FORMAT.keys(),
+        "BALLS of semantics/ball_rules.py": set(BALLS),
+        "_IN_FORMAT of semantics/plain_shadows.py": set(_IN_FORMAT),
     }
     meanings = set().union(*named.values())
     absent = [

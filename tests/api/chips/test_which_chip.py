@@ -135,7 +135,8 @@ def test_what_cannot_be_told(one: str, type: Any, error: type[HalfulpError], mes
     other, acc = ("custom:", "i32") if type == ("i8", "i8") else ("chip:b200", "f32")
     with pytest.raises(error, match=message):
         hu.tell_apart(one, other, type=type, acc=acc)
-    for count in (0, 2.5, "x", True, 1001):
+    counts: list[Any] = [0, 2.5, "x", True, 1001]
+    for count in counts:
         with pytest.raises(InputError, match=f"count is {count!r}, but must be"):
             hu.tell_apart("chip:a100", "chip:b200", type="f16", count=count)
 

@@ -18,7 +18,9 @@ def test_a_file_with_every_code_reads_as_its_text_and_is_written_byte_for_byte()
     module = hu.read_bytecode(data)
     assert hu.print_module(module) == RECORD["text"]
     producer = Container(data).producer
-    assert write_bytecode(module, 6, schema_of(producer), producer) == data
+    schema = schema_of(producer)
+    assert schema is not None
+    assert write_bytecode(module, 6, schema, producer) == data
 
 
 def test_a_future_is_read_from_its_code_and_written_as_text() -> None:
