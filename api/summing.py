@@ -201,7 +201,9 @@ def _product(
     if not typed:
         addend = as_value(kernel.c, into if unit is None else as_type(unit.operation.d), what="c")
     if unit is None or kernel.steps is None:
-        given = [name for name, value in (kernel.steps or {}).items() if value != getattr(Schedule(), name)]
+        # Operators of arrays and of Values do not tell whether one was given.
+        steps = {name: value for name, value in (kernel.steps or {}).items() if value is not None}
+        given = [name for name, value in steps.items() if name != "split_k" or value != Schedule().split_k]
         given += ["c"] if addend is not None else []
         if given:
             raise InputError(

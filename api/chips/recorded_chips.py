@@ -40,6 +40,9 @@ from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint, un
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import Unpublished, rule_of
 
+FITTED = 2000
+"""So many of the first rows of a recording are fitted by default."""
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -173,9 +176,9 @@ def explanation(recording: Recording, row: int) -> str:
     return f"{recording.name}, row {row}: the chip has {chip}, the model {model}\n{explained}"
 
 
-def _fitted(recording: Recording, count: int) -> bool:
+def _fitted(recording: Recording, count: int) -> bool | None:
     """Print which accumulator explains the first rows of a recording. Tell whether it is that of the model, or differs
-    from it only in fields that the rows leave open.
+    from it only in fields that the rows leave open; None if the model has no rule for the instruction.
     """
     rows = recording.rows.at(slice(0, count))
     found = fit(rows, chips=False)
@@ -185,7 +188,11 @@ def _fitted(recording: Recording, count: int) -> bool:
         print(f"  explains {found.explained:,} of them; none was found that explains all{ended}")
         print(f"  the first rows that exclude it: {', '.join(map(str, found.wrong))}", flush=True)
         return False
-    published = rule_of(recording.model, recording.operation)
+    try:
+        published = rule_of(recording.model, recording.operation)
+    except Unpublished as error:
+        print(f"  {error}; {error.hint}", flush=True)
+        return None
     assert published is not None
     found_rule, known_rule = (
         reduced(replace(rule, specials="all"), rows.operation()) for rule in (found.accumulator, published)
@@ -203,8 +210,8 @@ def _fitted(recording: Recording, count: int) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of the files. Return 0 if all rows are equal, 1 if some differ, 2 for a file that cannot be read,
-    3 if no result is published for a row. With ``--fit``, print the accumulators that explain the recordings, and
-    return 1 if one of them is not the published accumulator.
+    3 if no result is published for a row. With ``--fit``, print the accumulators that explain the recordings; return 1
+    if one of them is not the published accumulator, and 3 if none is published.
     """
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.chips.recorded_chips", description="Compare the models of chips with recordings."
@@ -213,14 +220,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--fit", action="store_true", help="search the accumulator of each recording, without the rules of chips"
     )
-    parser.add_argument("--rows", type=int, default=2000, metavar="N", help="fit the first N rows of each (2000)")
+    parser.add_argument("--rows", type=int, metavar="N", help="with --fit: the first N rows of each (2000)")
     options = parser.parse_args(arguments)
-    if options.rows < 1:
+    if options.rows is not None and not options.fit:
+        parser.error("--rows is for --fit: without it, all rows are compared")
+    count = FITTED if options.rows is None else options.rows
+    if count < 1:
         parser.error("--rows must be at least 1")
     try:
         recordings = [each for path in options.files for each in read(path)]
         if options.fit:
-            return 1 if [each for each in recordings if not _fitted(each, options.rows)] else 0
+            fitted = [_fitted(each, count) for each in recordings]
+            return 1 if False in fitted else 3 if None in fitted else 0
     except HalfulpError as error:
         print(error, file=sys.stderr)
         return 2

@@ -93,7 +93,8 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
     y, b_type = _codes(b, of_b, "b")
     results, d_type = _codes(d, of_d, "d")
     _check_exact(d, d_type)
-    addends, c_type = (np.zeros_like(results), d_type) if c is None else _codes(c, of_c, "c")
+    zeros = np.zeros(results.shape, np.uint8)
+    addends, c_type = _codes(zeros, of_c or d_type, "c") if c is None else _codes(c, of_c, "c")
     x, y = np.atleast_2d(x), np.atleast_2d(y)
     addends, results = np.atleast_1d(addends), np.atleast_1d(results)
     if (

@@ -334,7 +334,7 @@ class Search:
         plain = ordinary[kinds.plain[ordinary]]
         self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) // 4 * 3 else None
         self.most_work = MOST_WORK * (SAMPLE * rows.length + OUTSIDE) + FULL * rows.a.size
-        self.judged, self.share = list[Bench](), None if len(rows) < FEWEST else 1.0
+        self.judged, self.share = list[Bench](), 1.0
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
         """Return the best candidates, those that explain all rows first. Simple forms are tried before all, and what
@@ -362,7 +362,7 @@ class Search:
     @property
     def ended(self) -> str:
         """Why the search ended without a rule, if it did not try all parts of it."""
-        if self.share is not None and self.share < HOPELESS:
+        if self.share < HOPELESS:
             return f"of the first candidates, none explains more than {self.share:.1%} of some rows"
         return "the bound of its work was reached" if self.work >= self.most_work else ""
 
@@ -375,7 +375,7 @@ class Search:
             rivals = [bench.excluding.get(rule) for score, rule in found if score]
             shares = [1 - each.share for each in rivals if each is not None]
             best = 1.0 if len(shares) < len(found) else max(shares, default=1.0)
-            self.share = best if self.share is None else min(self.share, best)
+            self.share = min(self.share, best)
 
     def _from_few(
         self, known: Sequence[Accumulator], forms: Sequence[Form], budget: int

@@ -74,12 +74,14 @@ class Row:
     def nearest(self, asked: Instruction) -> str:
         """Return the text of the instruction of the row that is nearest to another one."""
         others = self.others(asked)
+        sides = asked.shape.split("x")
+        shapes = sorted(self.shapes, key=lambda each: sum(x != y for x, y in zip(each.split("x"), sides, strict=False)))
         types, results, shape = (
             (own[0] if what in others else wanted)
             for what, own, wanted in (
                 ("types of A and B", self.types, asked.types),
                 ("types of C and D", self.results, asked.results),
-                ("shape", self.shapes, asked.shape),
+                ("shape", shapes, asked.shape),
             )
         )
         (a, b), (c, d) = types.split(","), results.split(",")
@@ -307,7 +309,7 @@ UNMODELLED = (
         "blackwell",
     ),
     Unmodelled(
-        _words("sm_101 sm_101a sm_110 sm_110a"),
+        _words("sm_101 sm_101a sm_110 sm_110a thor"),
         "Thor has the instructions of Blackwell, but no published model of it is known",
         "blackwell",
     ),
@@ -317,7 +319,7 @@ UNMODELLED = (
         "rtx-blackwell",
     ),
     Unmodelled(
-        _words("gfx950 mi350x mi355x"),
+        _words("gfx950 cdna4 mi350 mi350x mi355x"),
         "CDNA 4 has instructions with twice the K of those of CDNA 3, and others for f6 and f4; "
         "no published model of them is known",
         "cdna3",
@@ -328,7 +330,7 @@ UNMODELLED = (
 
 def unmodelled(name: str) -> Unmodelled | None:
     """Return the row of a name that has no model; None for any other name."""
-    word = name.lower().removeprefix("chip:").replace(" ", "")
+    word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
     return next((row for row in UNMODELLED if word in row.names), None)
 
 

@@ -246,6 +246,7 @@ F16 = np.array([[0x3C00, 0x3C00]], np.uint16)
             ([[1.0]], [[1.0]], hu.convert([1.0], "f16"), hu.convert([2.0], "f32")), {"acc": None}, Unsupported,
             "C is f16 and D is f32",
         ),
+        (([1.0], [1.0], None, [1.0]), {"acc": ("f16", "f32")}, Unsupported, "C is f16 and D is f32"),
     ],
 )  # fmt: skip
 def test_wrong_input(arguments: Any, keywords: dict[str, str], error: type[Exception], message: str) -> None:

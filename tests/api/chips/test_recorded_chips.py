@@ -7,13 +7,16 @@ import runpy
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from tree import ROOT
 
+from halfulp.chips import recorded_chips
 from halfulp.chips.recorded_chips import main, read
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.kinds import KINDS
 
 ONE, INSTRUCTION = 0x3C00, "mma.m16n8k8.f32.f16.f16.f32"
@@ -55,7 +58,12 @@ def test_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "result        3 (0x40400000)" in shown
 
 
-def test_what_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table says it, and so does a fit, which then has nothing to be compared with."""
+    found = SimpleNamespace(accumulator=Accumulator(), nearest="custom:")
+    monkeypatch.setattr(recorded_chips, "fit", lambda rows, chips: found)
     path = str(tmp_path / "a.npz")
     for name, k, near in (
         (
@@ -66,8 +74,13 @@ def test_what_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("mma.m16n8k16.f16.e4m3.e4m3", 16, "is mma 16x8x32 f8E4M3FN * f8E4M3FN + f16 to f16, which differs in shape"),
     ):
         np.savez(path, **recording(f"h100/{name}", k, np.uint8, 0x38, d=[0x3C00]))
-        assert main([path]) == 3
-        assert f"the nearest one of chip:hopper {near}" in capsys.readouterr().out
+        for more in ([], ["--fit"]):
+            assert main([path, *more]) == 3
+            assert f"the nearest one of chip:hopper {near}" in (shown := capsys.readouterr().out)
+            assert ("1 rows: custom:" in shown) == bool(more)
+    with pytest.raises(SystemExit):
+        main([path, "--rows", "10"])
+    assert "--rows is for --fit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,12 @@ def test_one_row_and_c() -> None:
         hu.which_chip(np.array([300], np.uint16), [1], None, [1], type="f8E4M3FN", acc="f32")
     with pytest.raises(InputError, match=r"c, element \[0\]: 0x10000000000 is no code of f32"):
         hu.which_chip([[1.0]], [[1.0]], np.array([1 << 40], np.uint64), [1.0], type="f16", acc="f32")
+    # C has the type that is given for it, also if it is not given itself.
+    given, none = (hu.which_chip([1.0], [1.0], c, [1.0], type="f16", acc=("f16", "f32")) for c in ([0.0], None))
+    assert given == none
+    assert {name.split()[0] for match in none.chips for name in match.names} == {
+        "chip:volta", "chip:turing", "exact", "ieee",
+    }  # fmt: skip
 
 
 PAIRS = [

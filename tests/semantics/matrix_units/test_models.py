@@ -437,6 +437,9 @@ def test_sums_of_f8_that_were_not_recorded(code: int, c: int, what: str) -> None
         "64xNx32 f8E4M3FN * f8E4M3FN + f16 to f16, N a multiple of 8 from 8 to 256, which differs in unit and shape; "
     )
     with pytest.raises(models.Unpublished) as caught:
+        models.rule_of("chip:b200", replace(F8_BY_F16, unit="tcgen05", shape=(128, 8, 32)))
+    assert "is tcgen05 128xNx32 f8E4M3FN * f8E4M3FN + f16 to f16, N a multiple of 16 from 16" in str(caught.value.hint)
+    with pytest.raises(models.Unpublished) as caught:
         models.rule_of("chip:h100", replace(F8_BY_F16, c="f32", d="f32"))
     assert "differs in types of C and D; chip:ada, chip:blackwell, chip:rtx-blackwell have this one" in str(
         caught.value.hint
