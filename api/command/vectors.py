@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.described import amount, argument, choice, first_given, flag, option
 from halfulp.golden import regression
-from halfulp.golden.checking import check_file, described
+from halfulp.golden.checking import check_file, described, metadata_of
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
 from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError
@@ -115,6 +116,12 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     if arguments.format == "dpi":
         return _make_model(named, arguments, sources)
     order = _order(named, arguments, sources)
+    if arguments.coverage_file is not None and arguments.out is not None:
+        own = {os.path.realpath(Path(arguments.out, name)) for name in order.names}
+        if os.path.realpath(arguments.coverage_file) in own:
+            raise InputError(
+                f"--coverage-file={arguments.coverage_file} is a file of the vectors", hint="give another name"
+            )
     covered = _coverage(order.recipe, arguments)
     if arguments.out is None:
         made = _stream(order, arguments.metadata)
@@ -358,6 +365,7 @@ _FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "fla
 
 def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
+    _check_outputs(arguments)
     try:
         return _check(arguments, sources)
     except HalfulpError as error:
@@ -371,6 +379,19 @@ def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
 
 
 CHECK = Command(CheckVectorsArguments, check_vectors, _CHECK, titles={ComputationOptions: "the computation"})
+
+
+def _check_outputs(arguments: CheckVectorsArguments) -> None:
+    """Raise InputError for a file to write that would replace what the command reads, or another one to write."""
+    read = {"the vectors": arguments.file, "the metadata": metadata_of(arguments), "the program": arguments.op}
+    taken = {os.path.realpath(path): what for what, path in read.items() if path is not None and path != "-"}
+    for name in ("junit", "failing", "coverage_file"):
+        path = getattr(arguments, name)
+        if path is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if (what := taken.setdefault(os.path.realpath(path), option)) != option:
+            raise InputError(f"{option}={path} is the file of {what}", hint="give another name")
 
 
 def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:

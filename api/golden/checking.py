@@ -207,7 +207,7 @@ def _note(found: Check, asked: CheckedAgainst) -> str:
 
 def described(options: CheckOptions) -> CheckedAgainst:
     """Return the computation that the metadata of the file describes."""
-    path = options.metadata or _beside(options.file)
+    path = metadata_of(options)
     if path is None:
         raise InputError(
             f"{options.file}: nothing says what is computed",
@@ -222,6 +222,11 @@ def described(options: CheckOptions) -> CheckedAgainst:
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: the metadata does not say what is computed: {error!r}") from None
     return CheckedAgainst(computation, data, path)
+
+
+def metadata_of(options: CheckOptions) -> str | None:
+    """Return the file of the metadata: the one given, else one beside the vectors; None: no such file."""
+    return options.metadata or _beside(options.file)
 
 
 def _beside(path: str) -> str | None:

@@ -48,13 +48,16 @@ def _xml(text: str) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return the result in one line: the numbers of rows, and the likeliest cause."""
+    """Return the result in one line: the numbers of rows, and the likeliest cause unless equal rows contradict it."""
     if not report.differing:
         return (
             str(report.problem).splitlines()[0] if report.problem is not None else f"{report.rows:,} rows, none differs"
         )
-    cause = f": {report.cause}" if report.cause is not None else ""
-    return f"{report.differing:,} of {report.rows:,} rows differ{cause}"
+    found, why = report.found, ""
+    if found.explanations and (best := found.explanations[0]).equal == found.controls:
+        some = "" if best.rows == found.examined else f"{best.rows:,} of {found.examined:,} tried by "
+        why = f": {some}{best.name}"
+    return f"{report.differing:,} of {report.rows:,} rows differ{why}"
 
 
 def annotation(name: str, report: Report | None, error: str = "") -> str:

@@ -79,6 +79,12 @@ class Order:
         """Return the roles that every format has a place for."""
         return carried_by(self.formats)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of its files in a folder: one for each format, and the metadata last."""
+        data = [self.options.name + format_named(each).suffix + self.compress for each in self.formats]
+        return [*data, f"{self.options.name}.json"]
+
 
 def carried_by(formats: Sequence[str]) -> frozenset[Role]:
     """Return the roles that all of some formats have a place for. Raises InputError for an unknown format."""
@@ -168,9 +174,8 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
     get their names, and the metadata last: so metadata never describes other data. Raises InputError if a file cannot
     be written, and what `write_stream` raises. No incomplete file remains, unless the process is killed.
     """
-    name = order.options.name
-    names = [name + format_named(format).suffix + order.compress for format in order.formats]
-    with whole_files(folder, [*names, f"{name}.json"]) as files:
+    names = order.names[:-1]
+    with whole_files(folder, order.names) as files:
         sets = []
         for format, file, told in zip(order.formats, files[:-1], names, strict=False):
             with compressing(file, order.compress, told) as sink:

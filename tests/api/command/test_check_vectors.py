@@ -21,6 +21,7 @@ from tree import ROOT
 from vector_files import VECTOR_SETS_ADDF as ADDF_COMMAND
 from vector_files import run as run_here
 
+import halfulp as hu
 from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors import compressed, metadata
@@ -31,6 +32,8 @@ from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
 from halfulp.conformance.vectors.packing import FORMAT_NAMES, Packing
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.row_check import LikelyCause
+from halfulp.golden.regression import summary
 
 ADD = OpComputation(op_case("arith.addf", "f8E4M3FN"))
 OP = ("--op", "arith.addf", "--type", "f8E4M3FN")
@@ -686,6 +689,34 @@ def test_a_regression_gets_files(tmp_path: Path) -> None:
     assert broken.code == 2
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
     assert (suite.attrib["errors"], suite[0][0].tag) == ("1", "error")
+    # No file that is read or written is replaced by another one.
+    kept = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    making = ("vectors", "make", "arith.addf", "--type=f8E4M3FN", "-n=20", "--out", str(tmp_path), "--name=set")
+    device, metadata, other = (str(tmp_path / name) for name in ("device.tv", "set.json", "new"))
+    for command in (
+        (*options, "--junit", device),
+        (*options, "--failing", device),
+        (*options, "--coverage-file", metadata),
+        ("vectors", "check", str(tmp_path / "set.tv"), "--junit", metadata),
+        (*options, "--junit", other, "--coverage-file", other),
+        (*making, "--coverage-file", metadata),
+    ):
+        done = run_here(*command)
+        assert (done.code, "give another name" in done.err) == (2, True), command
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
+
+
+def test_a_summary_names_no_cause_that_equal_rows_contradict() -> None:
+    vectors = hu.vectors("arith.addf", "f8E4M3FN", n=20)
+    report = hu.check(vectors, np.where(np.arange(20) < 2, 0x31, vectors.columns_as_codes["result"]).astype(np.uint8))
+    report.found.examined, report.found.controls = 2, 18
+    for rows, equal, told in (
+        (2, 18, "2 of 20 rows differ: a cause"),
+        (1, 18, "2 of 20 rows differ: 1 of 2 tried by a cause"),
+        (2, 17, "2 of 20 rows differ"),
+    ):
+        report.found.explanations = [LikelyCause("a cause", rows, equal)]
+        assert summary(report) == told
 
 
 def test_compressed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
