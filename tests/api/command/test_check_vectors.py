@@ -690,7 +690,7 @@ def test_a_regression_gets_files(tmp_path: Path) -> None:
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
     assert (suite.attrib["errors"], suite[0][0].tag) == ("1", "error")
     # No file that is read or written is replaced by another one.
-    kept = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    present = {path: path.read_bytes() for path in tmp_path.iterdir()}
     making = ("vectors", "make", "arith.addf", "--type=f8E4M3FN", "-n=20", "--out", str(tmp_path), "--name=set")
     device, metadata, other = (str(tmp_path / name) for name in ("device.tv", "set.json", "new"))
     for command in (
@@ -703,7 +703,7 @@ def test_a_regression_gets_files(tmp_path: Path) -> None:
     ):
         done = run_here(*command)
         assert (done.code, "give another name" in done.err) == (2, True), command
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == present
 
 
 def test_a_summary_names_no_cause_that_equal_rows_contradict() -> None:
