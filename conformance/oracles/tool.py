@@ -198,19 +198,18 @@ _OPTIONS = ("--allow-unregistered-dialect",)
 _ONE_THREAD = ("--mlir-print-ir-module-scope", "--mlir-disable-threading")
 _DUMPING = ("--mlir-print-ir-after-all", *_ONE_THREAD)
 _DUMP = "// -----// IR Dump After "
-# The newer form is NAME: ARGUMENT{OPTIONS}, the older one NAME (ARGUMENT).
-_BEFORE = re.compile(r"^// -----// IR Dump Before [^\s:]+(?:: | \()([\w-]+)", re.MULTILINE)
+HEADER = re.compile(
+    r"// -----// IR Dump (?P<when>After|Before) (?P<name>[^\n]+?)(?P<failed> Failed)?"
+    r"(?:: (?P<pass>[\w.-]+)(?:\{[^\n]*?\})?)?(?: \((?P<argument>[^()\s]*)\))?"
+    r"(?: \('(?P<op>[^'\n]*)' operation(?:: (?P<symbol>@[^\n]*?))?\))? //----- //[^\S\n]*\n?"
+)
+"""The line before a dump of a pass. Newer tools write NAME: ARGUMENT{OPTIONS}, older ones NAME (ARGUMENT)."""
 _OWN = "halfulp."
 """The beginning of the names of halfulp's ops."""
 _MARKER = "\n// -----\n"
 MLIR_VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
 _OF_OP = re.compile(r"(?<=: )'(?P<op>[\w.$-]+)' op ")
-_FAILED = re.compile(
-    r"// -----// IR Dump After (?P<name>.+?) Failed(?: \((?P<argument>[^()\s]*)\))?"
-    r"[^\n]*//----- //[^\S\n]*\n(?P<text>.*)",
-    re.DOTALL,
-)
 _ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
 # Signals that end a program from outside: hang up, interrupt, kill (also by a lack of memory), terminate, CPU time.
 _FROM_OUTSIDE = (1, 2, 9, 15, 24)
@@ -239,6 +238,11 @@ class PassFailure(InputError):
         self.run = run
         if guilty:
             self.exit_code = 1
+
+
+def argument_of(header: re.Match[str]) -> str:
+    """Return the name that a pass of a `HEADER` has on the command line, or ""."""
+    return header["pass"] or header["argument"] or ""
 
 
 def pass_run(name: str, run: int) -> str:
@@ -348,14 +352,15 @@ class PassPipeline:
         """Return the failure that names the pass, if mlir-opt cannot read the dump of that pass, and this is the reason
         of the failure.
         """
-        failed, rejected = _FAILED.search(said), _OF_OP.search(failure.message)
+        failed = next((header for header in HEADER.finditer(said) if header["failed"]), None)
+        rejected = _OF_OP.search(failure.message)
         if failure.kind != "refusal" or failed is None or rejected is None:
             return failure
         try:
-            self._run([], failed["text"], "<stdin>")
+            self._run([], said[failed.end() :], "<stdin>")
         except PassFailure as error:
             if error.kind == "refusal" and error.message == failure.message:
-                name, what = failed["argument"] or failed["name"], failure.message[rejected.start() :]
+                name, what = argument_of(failed) or failed["name"], failure.message[rejected.start() :]
                 notes = [] if failure.location is None else [(failure.location, "the pass put it in place of this op")]
                 message = f"{self.version}: the pass {name} made an invalid op: {what}"
                 where = f"{name}: {rejected['op']}"
@@ -462,7 +467,8 @@ class PassPipeline:
                 [*_OPTIONS, "--mlir-print-ir-before-all", *_ONE_THREAD, self._option], text, self.seconds
             )
         except OracleError as error:
-            begun = _BEFORE.findall(error.said)
+            headers = [header for header in HEADER.finditer(error.said) if header["when"] == "Before"]
+            begun = [found for header in headers if (found := argument_of(header))]
             if begun and error.signal not in _FROM_OUTSIDE and self._reads(text):
                 guilty, run = begun[-1], begun.count(begun[-1])
                 message = f"{failure.message}, in {pass_run(guilty, run)}"

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.refinement import Mismatch, identical, judged, places_of, reason_of
 from halfulp.conformance.files import read_whole
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
-from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.oracles.tool import HEADER, PassPipeline, argument_of
 from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
 from halfulp.conformance.whole_programs.bisection.histories import number_at
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text
@@ -45,10 +45,6 @@ from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.lanes import lanes_of
 from halfulp.interp.values.value import Value
 
-_HEADER = re.compile(
-    r"// -----// IR Dump (?P<when>After|Before) (?P<name>.+?)(?P<failed> Failed)?"
-    r"(?: \((?P<argument>[^()\s]*)\))?(?: \('(?P<op>[^']*)' operation(?:: (?P<symbol>@.*?))?\))? //----- //[^\S\n]*\n?"
-)
 # What a tool says at its end, after the last dump: a diagnostic, the report of a crash by LLVM or by the C library.
 _CRASH = (
     r"PLEASE submit|Stack dump:|LLVM ERROR: |UNREACHABLE executed|terminate called|\w+\(\): |double free|corrupted "
@@ -87,7 +83,7 @@ class Dumps:
 
 def read_dumps(text: str) -> Dumps:
     """Read the dumps of a text. Text before the first header is ignored, and dumps before passes are left out."""
-    headers = list(_HEADER.finditer(text))
+    headers = list(HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)] * bool(headers)
     found, said = [], ""
     for header, end in zip(headers, ends, strict=True):
@@ -96,9 +92,8 @@ def read_dumps(text: str) -> Dumps:
         if message is not None:
             body, said = body[: message.start()], body[message.start() :]
         if header["when"] == "After":
-            name, _, given = header["name"].partition(": ")  # iree-compile writes NAME: ARGUMENT{OPTIONS}
-            argument = header["argument"] or given.partition("{")[0]
-            found.append(Dump(name, argument, header["op"] or "", body, header["failed"] is not None))
+            failed = header["failed"] is not None
+            found.append(Dump(header["name"], argument_of(header), header["op"] or "", body, failed))
     return Dumps(tuple(found), said.strip())
 
 

@@ -502,6 +502,10 @@ ALL = dump("Canonicalizer", "canonicalize", in_module(ADD)) + dump("CSE", "cse",
         ("After mlir::CSEPass: cse", Dump("mlir::CSEPass", "cse", "", "")),
         ("After CanonicalizerPass: canonicalize{a=false    b=10}", Dump("CanonicalizerPass", "canonicalize", "", "")),
         (
+            "After CanonicalizerPass Failed: canonicalize{a=false    b=10} ('builtin.module' operation)",
+            Dump("CanonicalizerPass", "canonicalize", "builtin.module", "", failed=True),
+        ),
+        (
             "After mlir::iree_compiler::IREE::ABI::WrapEntryPointsPass (iree-abi-wrap-entry-points)",
             Dump("mlir::iree_compiler::IREE::ABI::WrapEntryPointsPass", "iree-abi-wrap-entry-points", "", ""),
         ),
