@@ -176,6 +176,12 @@ class Profile(FloatChoices, _Named):
         once="is what is scattered first is combined with",
         each_time="is also combined with what is there, each time that an element is scattered",
     )
+    dot_algorithm: str = policy.one_of(
+        "the algorithm of stablehlo.dot_general",
+        followed="the operands are converted to the types that it names, and the sums are in its type; an algorithm of "
+        "several products is refused",
+        ignored="has no effect",
+    )
     quantized_ops: str = policy.one_of(
         "ops of StableHLO on quantized elements",
         expressed="each operand is dequantized, the op computes in the expressed type, and its result is quantized",
@@ -331,6 +337,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "reduced_nan": "infinity",
         "index_sign": "signed",
         "scattered_initial": "each_time",
+        "dot_algorithm": "ignored",
         "quantized_ops": "stored",
     },
     "xla-cpu": {

@@ -65,10 +65,10 @@ def on_numbers(
     """
     operands: list[SSAValue] = [SSAValue(change(value.type)) for value in op.operands]
     properties = {name: value for name, value in op.properties.items() if name not in leaving_out}
-    return _at(op, op.name, operands, [change(result.type) for result in op.results], properties)
+    return op_at(op, op.name, operands, [change(result.type) for result in op.results], properties)
 
 
-def _at(
+def op_at(
     place: Operation,
     name: str,
     operands: list[SSAValue],
@@ -181,26 +181,45 @@ def between_casts(evaluator: Any, on_stored: Callable[[Operation, Compiler], Ste
             found = on_stored(op, compiler)
             if found is not None:
                 return found
-        inner = on_numbers(op)
-        steps: list[Step] = []
-        for number, value in enumerate(op.operands):
-            if is_quantized(value.type):
-                cast = _at(op, "stablehlo.uniform_dequantize", [value], [inner.operands[number].type])
-                inner.operands[number] = cast.results[0]
-                steps.append(compiler.part(cast))
-            else:
-                inner.operands[number] = value
-        steps.append(compiler.part(inner))
-        for made, result in zip(inner.results, op.results, strict=True):
-            source: SSAValue = made
-            if is_quantized(result.type):
-                cast = _at(op, "stablehlo.uniform_quantize", [made], [result.type])
-                steps.append(compiler.part(cast))
-                (source,) = cast.results
-            steps.append(_moved(compiler.slot(source), compiler.slot(result)))
-        return in_turn(steps, compiler.slots([value for value in inner.operands if value not in op.operands]))
+        casts = [
+            op_at(op, "stablehlo.uniform_dequantize", [value], [expressed(value.type)])
+            if is_quantized(value.type)
+            else None
+            for value in op.operands
+        ]
+
+        def back(made: SSAValue, type_: ty.Type) -> Operation | None:
+            return op_at(op, "stablehlo.uniform_quantize", [made], [type_]) if is_quantized(type_) else None
+
+        return step_between(op, casts, on_numbers(op), back, compiler)
 
     return PerOp(lambda op: OnRawSlots(compile_) if any_quantized(types_of(op)) else evaluator)
+
+
+def step_between(
+    op: Operation,
+    casts: Sequence[Operation | None],
+    inner: Operation,
+    back: Callable[[SSAValue, ty.Type], Operation | None],
+    compiler: Compiler,
+) -> Step:
+    """Return the step of an op that is another op between casts. ``casts``: that of each operand of ``op``. ``back``:
+    makes the cast of a result of ``inner`` to a type of ``op``. A cast is None where the value is taken as it is.
+    """
+    steps: list[Step] = []
+    for number, (value, cast) in enumerate(zip(op.operands, casts, strict=True)):
+        inner.operands[number] = value if cast is None else cast.results[0]
+        if cast is not None:
+            steps.append(compiler.part(cast))
+    steps.append(compiler.part(inner))
+    for made, result in zip(inner.results, op.results, strict=True):
+        source: SSAValue = made
+        cast = back(made, result.type)
+        if cast is not None:
+            steps.append(compiler.part(cast))
+            (source,) = cast.results
+        steps.append(_moved(compiler.slot(source), compiler.slot(result)))
+    return in_turn(steps, compiler.slots([value for value in inner.operands if value not in op.operands]))
 
 
 def in_turn(steps: Sequence[Step], between: Sequence[int] = ()) -> Step:

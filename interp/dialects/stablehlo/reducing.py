@@ -6,8 +6,10 @@ Each is a structured op: maps, iterators and a body, which `halfulp.interp.diale
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.registry import default_registry
@@ -47,7 +49,7 @@ from halfulp.interp.dialects.stablehlo.loops import (
     zeros,
 )
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded
-from halfulp.interp.dialects.stablehlo.quantized import any_quantized, between_casts
+from halfulp.interp.dialects.stablehlo.quantized import any_quantized, between_casts, op_at, step_between
 from halfulp.interp.dialects.stablehlo.stored import product_of_stored
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
@@ -69,9 +71,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.run.evaluators import Compiler
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.evaluators import Compiler, OnRawSlots
+from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
@@ -592,6 +595,53 @@ def loops_of_dot(op: Operation, axes: Sequence[tuple[int, ...]], profile: Profil
     return Loops(structure, prepare, then=then)
 
 
+def _by_algorithm(evaluator: OnRawSlots) -> OnRawSlots:
+    """Return the evaluator of a dot that may have an algorithm, from that of a dot without one: the operands are
+    converted to the types that the algorithm names, and the result from its type of sums.
+    """
+
+    def compile_(op: Operation, compiler: Compiler) -> Step:
+        if "algorithm" not in op.properties or compiler.settings.profile.dot_algorithm == "ignored":
+            return evaluator.build(op, compiler)
+        left, right, total, _, _, products, _ = op.prop("algorithm", DialectAttr).values
+        if products != 1:
+            raise Unsupported(
+                f"'{op.name}' has an algorithm of {products} products of {left}, whose bits StableHLO does not define",
+                location=op.location, op=op.name,
+                hint="compute the parts in the program, or drop the algorithm",
+            )  # fmt: skip
+        casts = [_to_precision(op, value, type_) for value, type_ in zip(op.operands, (left, right), strict=True)]
+        operands = [value if cast is None else cast.results[0] for value, cast in zip(op.operands, casts, strict=True)]
+        properties = {name: value for name, value in op.properties.items() if name != "algorithm"}
+        inner = op_at(op, op.name, operands, [ty.with_element(op.results[0].type, total)], properties)
+        return step_between(op, casts, inner, partial(_converted_to, op), compiler)
+
+    return OnRawSlots(compile_)
+
+
+def _to_precision(op: Operation, value: SSAValue, wanted: ty.Type) -> Operation | None:
+    """Return the conversion of an operand of a dot to the type of an algorithm. tf32 is stored as f32."""
+    if str(wanted) != "tf32":
+        return _converted_to(op, value, ty.with_element(value.type, wanted))
+    element = str(ty.element_type(value.type))
+    if element == "f32":
+        bits: dict[str, at.Attribute] = {
+            "exponent_bits": at.IntegerAttr(8, ty.I32),
+            "mantissa_bits": at.IntegerAttr(10, ty.I32),
+        }
+        return op_at(op, "stablehlo.reduce_precision", [value], [value.type], bits)
+    if element not in ("f16", "bf16"):
+        raise Unsupported(
+            f"the algorithm of '{op.name}' names tf32, but an operand is '{value.type}'",
+            location=op.location, op=op.name, hint="give f32 operands",
+        )  # fmt: skip
+    return _converted_to(op, value, ty.with_element(value.type, ty.FloatType(FORMATS["f32"])))
+
+
+def _converted_to(op: Operation, value: SSAValue, type_: ty.Type) -> Operation | None:
+    return None if value.type == type_ else op_at(op, "stablehlo.convert", [value], [type_])
+
+
 def _parse_dot_general(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
     tokens = [p.operand_token()]
     p.expect(",")
@@ -648,5 +698,7 @@ stablehlo.op(
         d.Property("precision_config", PRECISIONS, optional=True),
     ),
     verify=_verify_dot_general,
-    evaluate=between_casts(as_loops(lambda op, profile: loops_of_dot(op, _axes(op), profile)), product_of_stored()),
+    evaluate=between_casts(
+        _by_algorithm(as_loops(lambda op, profile: loops_of_dot(op, _axes(op), profile))), product_of_stored()
+    ),
 )

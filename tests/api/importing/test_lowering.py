@@ -646,12 +646,15 @@ def dot(form: str, *algorithm: Any) -> str:
     return f"func.func @main(%x: {SQUARE}, %y: {SQUARE}) -> {SQUARE} {{\n  %0 = {op} : ({SQUARE}, {SQUARE}) -> {SQUARE}\n  return %0 : {SQUARE}\n}}\n"
 
 
-@pytest.mark.iree
+LOWERED = [pytest.param("iree", marks=pytest.mark.iree), "stablehlo"]
+
+
+@pytest.mark.parametrize("lower", LOWERED)
 @pytest.mark.parametrize("form", DOTS)
-@pytest.mark.parametrize("types", [("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"), ("f16", "f16", "f16"), ("f8E4M3FN", "f8E5M2", "f32"), ("f32", "f32", "f64"), ("f32", "f32", "f32")])  # fmt: skip
-def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str) -> None:
+@pytest.mark.parametrize("types", [("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"), ("f16", "f16", "f16"), ("f8E4M3FN", "f8E5M2", "f32"), ("f64", "f64", "f64"), ("f32", "f32", "f32")])  # fmt: skip
+def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str, lower: str) -> None:
     x, y = np.random.default_rng(5).normal(size=(2, 4, 4)).astype(np.float32)
-    module = hu.from_stablehlo(dot(form, *types, 1), name="dot.mlir", lower="iree")
+    module = hu.from_stablehlo(dot(form, *types, 1), name="dot.mlir", lower=lower)
     left, right = (hu.convert(each, kind).astype("f32") for each, kind in zip((x, y), types, strict=False))
     # Products are exact in the type of the sums, but in f16; they are added in the order of the loop.
     total = hu.convert(np.zeros((4, 4)), types[2])
@@ -660,24 +663,36 @@ def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str) 
         product = hu.convert(np.float64(column) * np.float64(row), types[2])
         total = hu.convert(total.astype("f64").numpy() + product.astype("f64").numpy(), types[2])
     assert np.array_equal(hu.run(module, x, y)[0].bits, total.astype("f32").bits)
-    (matmul,) = (op for op in module.walk() if op.name == "linalg.matmul")
-    assert file_position(matmul.location) == FileLineCol("dot.mlir", 2, 8)
+    (product_op,) = (op for op in module.walk() if op.name in ("linalg.matmul", "stablehlo.dot_general"))
+    assert file_position(product_op.location) == FileLineCol("dot.mlir", 2, 8)
 
 
-@pytest.mark.iree
-def test_the_algorithm_of_a_dot_of_batches_is_kept() -> None:
+@pytest.mark.parametrize("lower", LOWERED)
+def test_the_algorithm_of_a_dot_of_batches_is_kept(lower: str) -> None:
     # IREE's compiler has no lowering for such a dot as long as it has the algorithm.
     text = dot("custom", "bf16", "bf16", "f32", 1).replace("4x4xf32", "2x4x4xf32")
     text = text.replace("contracting_dims = [1] x [0]", "batching_dims = [0] x [0], contracting_dims = [2] x [1]")
     x, y = np.full((2, 4, 4), 1 + 2**-9, np.float32), np.ones((2, 4, 4), np.float32)
-    assert np.all(hu.run(hu.from_stablehlo(text, lower="iree"), x, y)[0].numpy() == 4)
+    assert np.all(hu.run(hu.from_stablehlo(text, lower=lower), x, y)[0].numpy() == 4)
 
 
+@pytest.mark.parametrize("lower", ["iree", "stablehlo"])
 @pytest.mark.parametrize("form", DOTS)
-def test_an_algorithm_of_several_products_is_refused(form: str, tool: Path) -> None:
+def test_an_algorithm_of_several_products_is_refused(form: str, lower: str, tool: Path) -> None:
+    text = dot(form, "bf16", "bf16", "f32", 3)
     with pytest.raises(hu.Unsupported, match=r"dot\.mlir:2:8: .*an algorithm of 3 products of bf16") as caught:
-        hu.from_stablehlo(dot(form, "bf16", "bf16", "f32", 3), name="dot.mlir", lower="iree")
+        hu.run(hu.from_stablehlo(text, name="dot.mlir", lower=lower), *np.zeros((2, 4, 4), np.float32))
     assert "drop the algorithm" in (caught.value.hint or "")
+
+
+def test_an_algorithm_in_tf32_takes_floats_of_up_to_32_bits() -> None:
+    text = dot("custom", "tf32", "tf32", "f32", 1).replace(SQUARE, "tensor<4x4xf64>")
+    with pytest.raises(hu.Unsupported, match="names tf32, but an operand is 'tensor<4x4xf64>'"):
+        hu.run(hu.from_stablehlo(text), np.zeros((4, 4)), np.zeros((4, 4)))
+    half = 1 + 2**-10  # tf32 has it
+    given = np.full((4, 4), half, np.float16), np.eye(4, dtype=np.float16)
+    (found,) = hu.run(hu.from_stablehlo(text.replace("f64", "f16")), *given)
+    assert np.all(found.numpy() == half)
 
 
 def test_an_algorithm_over_several_lines_is_refused(tool: Path) -> None:

@@ -277,6 +277,26 @@ def test_the_interpreter_gives_its_column(reference: Reference) -> None:
     assert not failures
 
 
+ALGORITHM = (
+    ", algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, "
+    "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>"
+)
+IN_BF16 = DOT.replace("bf16", "f32").replace("contracting_dims = [0] x [0]", "contracting_dims = [0] x [0]" + ALGORITHM)
+"""XLA 0.10.2 on a CPU refuses it, so it has no row."""
+
+
+def test_the_interpreter_ignores_the_algorithm_of_a_dot() -> None:
+    given = f32([1 + 2**-9] * 4), f32([1] * 4)
+    for profile, wanted in (("stablehlo", 4), ("xla-cpu", 4), ("stablehlo-interpreter", 4 + 2**-7)):
+        assert hu.run(IN_BF16, *given, profile=profile)[0].numpy() == f32(wanted), profile
+
+
+@pytest.mark.jax
+def test_the_interpreter_itself_ignores_the_algorithm_of_a_dot(reference: Reference) -> None:
+    row = Row(IN_BF16, (f32([1 + 2**-9] * 4), f32([1] * 4)), None, f32(4 + 2**-7), None)
+    assert reference.results(closed(row)) == [hu.Value.from_numpy(row.interpreter).bits.reshape(-1).tolist()]
+
+
 # --- sums -------------------------------------------------------------------------------------------------------------
 
 
