@@ -126,9 +126,15 @@ def _users(value: SSAValue) -> list[Operation]:
     block = (
         value.owner.parent if isinstance(value, OpResult) else value.block if isinstance(value, BlockArgument) else None
     )
-    if block is None:
-        return []
-    return [op for outer in block.operations for op in outer.walk() if any(each is value for each in op.used_values)]
+    found: list[Operation] = []
+    blocks = [] if block is None else [block]
+    for each in blocks:
+        for op in each.operations:
+            if value in op.operands or (op.successors and value in op.used_values):
+                found.append(op)
+            if op.regions:
+                blocks += op.blocks
+    return found
 
 
 def _passed(value: SSAValue) -> list[SSAValue]:
