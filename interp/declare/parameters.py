@@ -411,8 +411,8 @@ def read_parameters(p: TokenParser, definition: AttributeDefinition) -> DialectA
     p.enter()
     values = definition.form.read(p)
     p.leave()
-    made = DialectAttr(definition, values)
-    message = None if definition.verify is None else definition.verify(made)
+    made = definition.attribute(values)
+    message = None if made.definition.verify is None else made.definition.verify(made)
     if message is not None:
         p.error(message, at)
     return made

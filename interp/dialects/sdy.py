@@ -28,11 +28,17 @@ Spell = Callable[..., str]
 
 
 def _attribute(
-    mnemonic: str, code: int, read: Read, spell: Spell, *inner: Callable[[], AttributeDefinition], **words: str
+    mnemonic: str,
+    code: int,
+    read: Read,
+    spell: Spell,
+    *inner: Callable[[], AttributeDefinition],
+    longer: AttributeDefinition | None = None,
+    **words: str,
 ) -> AttributeDefinition:
     """Declare an attribute. ``code``: its number in bytecode. ``read``: returns its fields. ``spell``: returns the text
     of these. ``inner``: return the definitions that its attributes may have, beside a symbol as the first field.
-    ``words``: how bytecode holds each field.
+    ``longer``: its definition with more fields. ``words``: how bytecode holds each field.
     """
     form = ParameterForm(read, lambda attribute, names: spell(*attribute.values))
     parameters = tuple(Parameter(name, kinds.ATTRIBUTE, encoded=word) for name, word in words.items())
@@ -45,7 +51,7 @@ def _attribute(
                 return f"'{part}' cannot be a part of it"
         return None
 
-    return AttributeDefinition(f"sdy.{mnemonic}", form, parameters, verify, code=code)
+    return AttributeDefinition(f"sdy.{mnemonic}", form, parameters, verify, code=code, longer=longer)
 
 
 def _is_mesh(found: object) -> bool:
@@ -53,7 +59,7 @@ def _is_mesh(found: object) -> bool:
 
 
 def _made(definition: AttributeDefinition, p: Any) -> DialectAttr:
-    return DialectAttr(definition, definition.form.read(p))
+    return definition.attribute(definition.form.read(p))
 
 
 def _text(attribute: Any) -> str:
@@ -155,6 +161,7 @@ _DIMENSION = _attribute(
 
 
 def _read_sharding(p: Any) -> tuple[Any, ...]:
+    """Read a sharding without its mnemonic, such as ``<@mesh, [{"x"}, {?}]>``."""
     p.expect("<")
     start = p.pos
     mesh = _made(MESH, p) if p.take("mesh") else p.attribute()
@@ -171,7 +178,8 @@ def _read_sharding(p: Any) -> tuple[Any, ...]:
         p.expect("=")
         axes[name] = _listed(p, _AXIS, "{", "}")
     p.expect(">")
-    return mesh, dimensions, axes.get("replicated", ()), axes.get("unreduced", ())
+    unreduced = axes.get("unreduced")
+    return mesh, dimensions, axes.get("replicated", ()), *((unreduced,) if unreduced else ())
 
 
 def _spell_sharding(
@@ -186,22 +194,16 @@ def _spell_sharding(
 
 _SHARDED = {"mesh_or_ref": "attribute", "dim_shardings": "attributes", "replicated_axes": "attributes"}
 _PARTS = (lambda: MESH, lambda: _DIMENSION, lambda: _AXIS)
-_PLAIN = _attribute("sharding", 6, lambda p: _read_sharding(p)[:3], _spell_sharding, *_PARTS, **_SHARDED)
 _UNREDUCED = _attribute(
     "sharding", 15, _read_sharding, _spell_sharding, *_PARTS, **_SHARDED, unreduced_axes="attributes"
 )
-
-
-def sharding(p: Any) -> DialectAttr:
-    """Read a sharding without its mnemonic, such as ``<@mesh, [{"x"}, {?}]>``."""
-    values = _read_sharding(p)
-    return DialectAttr(_UNREDUCED, values) if values[3] else DialectAttr(_PLAIN, values[:3])
+_PLAIN = _attribute("sharding", 6, _read_sharding, _spell_sharding, *_PARTS, longer=_UNREDUCED, **_SHARDED)
 
 
 def _read_shardings(p: Any) -> tuple[Any, ...]:
     p.expect("<")
     p.expect("[")
-    found = tuple(p.until("]", lambda: sharding(p)))
+    found = tuple(p.until("]", lambda: _made(_PLAIN, p)))
     p.expect(">")
     return (found,)
 
@@ -289,20 +291,8 @@ _RULE = _attribute(
     factor_sizes="signed numbers", operand_mappings="attributes", result_mappings="attributes",
     **dict.fromkeys((f"{name}_factors" for name in _KINDS), "signed numbers"), is_custom_rule="boolean",
 )  # fmt: skip
-for _definition in (
-    _MESH_AXIS,
-    MESH,
-    _PART,
-    _AXIS,
-    _DIMENSION,
-    _PLAIN,
-    _PER_VALUE,
-    _MAPPED,
-    _TENSOR,
-    _RULE,
-    _UNREDUCED,
-):
-    sdy.attributes.setdefault(_definition.name.partition(".")[2], _definition)
+for _definition in (_MESH_AXIS, MESH, _PART, _AXIS, _DIMENSION, _PLAIN, _PER_VALUE, _MAPPED, _TENSOR, _RULE):
+    sdy.attributes[_definition.name.partition(".")[2]] = _definition
 sdy.attributes["sharding with unreduced axes"] = _UNREDUCED
 
 # --- ops --------------------------------------------------------------------------------------------------------------
@@ -330,7 +320,7 @@ def _form_of(read: Callable[[Any], at.Attribute], spell: Callable[[Any], str] = 
 
 CUSTOM_DIRECTIVES["SdySymbol"] = _form_of(lambda p: at.StringAttr(p.symbol()), lambda name: spell_symbol(name.value))
 CUSTOM_DIRECTIVES["SdyMesh"] = _form_of(lambda p: _made(MESH, p))
-CUSTOM_DIRECTIVES["SdySharding"] = _form_of(sharding)
+CUSTOM_DIRECTIVES["SdySharding"] = _form_of(lambda p: _made(_PLAIN, p))
 
 sdy.op(
     "mesh",

@@ -138,6 +138,7 @@ class AttributeDefinition:
     ``interfaces``: the roles of the attribute, each a word such as ``pipeline``.
     ``code``: the number of the attribute in bytecode; None if bytecode has it as text.
     ``until``: the version of MLIR from which bytecode has the attribute in a form that halfulp does not know.
+    ``longer``: the definition of the attribute with more parameters, if bytecode gives it another number then.
     """
 
     name: str
@@ -149,11 +150,18 @@ class AttributeDefinition:
     interfaces: frozenset[str] = frozenset()
     code: int | None = None
     until: int | None = None
+    longer: AttributeDefinition | None = None
 
     @property
     def dialect(self) -> str:
         """The part of the name before the first dot."""
         return self.name.partition(".")[0]
+
+    def attribute(self, values: tuple[Any, ...]) -> DialectAttr:
+        """Return the attribute with these values: that of ``longer`` if there are more values than parameters."""
+        if self.longer is not None and len(values) > len(self.parameters):
+            return DialectAttr(self.longer, values)
+        return DialectAttr(self, values)
 
 
 @immutable

@@ -11,7 +11,7 @@ import halfulp as hu
 SHARDED = """module {
   sdy.mesh @m = <["x"=2, "y"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>
   sdy.mesh @none = <[]> {stablehlo.mesh = {axes = []}}
-  func.func @f(%arg0: tensor<8x8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}p1, {}, {?}], replicated={"y":(1)2}>}) -> tensor<8x8x8xf32> {
+  func.func @f(%arg0: tensor<8x8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", ?}p1, {}, {?}], replicated={"y":(1)2}>}) -> (tensor<8x8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"y"}, {}], unreduced={"x"}>}) {
     %0 = sdy.sharding_constraint %arg0 <@m, [{"y":(1)2}, {}, {?}p3]> : tensor<8x8x8xf32>
     %1 = sdy.reshard %0 <@m, [{}, {"y"}, {}], unreduced={"x"}> : tensor<8x8x8xf32>
     %2 = sdy.sharding_constraint %1 <mesh<["x"=2]>, [{}, {"x"}, {}]> : tensor<8x8x8xf32>
