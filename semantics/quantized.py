@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -20,12 +21,13 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, storage_dtype
+from halfulp.fp_formats.numbers import double_bits
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.integer_kernels import Reading, wrap
 from halfulp.semantics.kernel import Computes, Fault, Kernel, Outcome, Scalar
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import SPEC, Profile
 from halfulp.semantics.quant import Quantization, dcast, qcast
 
 RNE = Rounding.TO_NEAREST_EVEN
@@ -48,7 +50,7 @@ def dequantize(q: Quantization, profile: Profile) -> Kernel:
 
     def array(stored: Codes) -> Outcome:
         difference = _numbers(q, stored) - q.spread(points, stored.shape)
-        codes = (_cut(difference, 32, True) if narrow else difference).view(np.uint64)
+        codes = (_cut(difference) if narrow else difference).view(np.uint64)
         number = fast.from_integer(fmt, codes, 64, True, RNE, profile.conversions)
         return Outcome(
             (fast.multiply(fmt, number.codes, q.spread(scales, stored.shape), RNE, profile.arithmetic).codes,)
@@ -67,16 +69,15 @@ def _of_casts(profile: Profile) -> Profile:
 
 def _subtracts_exactly(q: Quantization) -> bool:
     """Tell whether the expressed format has the zero points, and all differences from them."""
-    half = 1 << q.storage_width >> 1 if q.storage_signed else 0
-    least, most = -half, (1 << q.storage_width) - half - 1
-    ends = {end - point for end in (least, most) for point in (0, *q.zero_points)}
+    stored = _stored(q)
+    ends = {end - point for end in (stored.low, stored.high) for point in (0, *q.zero_points)}
     bits = max(abs(end) for end in ends).bit_length()
     return bits <= q.expressed.precision and all(_value_of(q.expressed, end) == end for end in ends)
 
 
-def _value_of(fmt: FloatFormat, number: int) -> float | None:
-    found = scalar.value(fmt, scalar.from_integer(fmt, number).code)
-    return None if found is None else float(found)
+def _value_of(fmt: FloatFormat, number: int) -> Fraction | None:
+    """Return an integer as a format has it; None if it is too large."""
+    return scalar.value(fmt, scalar.from_integer(fmt, number).code)
 
 
 @lru_cache(maxsize=256)
@@ -108,12 +109,10 @@ def quantize(q: Quantization, profile: Profile) -> Kernel:
 
 def _bound(q: Quantization, number: int) -> int:
     """Return a bound of the storage type as the expressed format has it, as an integer that the storage type has."""
-    half = 1 << q.storage_width >> 1 if q.storage_signed else 0
-    found = scalar.value(q.expressed, scalar.from_integer(q.expressed, number).code)
-    least, most = -half, (1 << q.storage_width) - half - 1
-    if found is None:  # too large
-        return least if number < 0 else most
-    return min(max(round(found), least), most)
+    found, stored = _value_of(q.expressed, number), _stored(q)
+    if found is None:
+        return stored.low if number < 0 else stored.high
+    return min(max(round(found), stored.low), stored.high)
 
 
 def through(op: Kernel, before: Sequence[Kernel | None], after: Kernel | None) -> Kernel:
@@ -184,11 +183,6 @@ def _meaning(op: Kernel, before: Sequence[Kernel | None], after: Kernel | None) 
     )
 
 
-def always_finite() -> Kernel:
-    """Return the kernel of is_finite on stored integers: all are finite."""
-    return Kernel(lambda a: 1, lambda a: Outcome((np.ones(a.shape, np.uint8),)))
-
-
 # --- on stored integers -----------------------------------------------------------------------------------------------
 
 
@@ -212,7 +206,7 @@ def stored_add(left: Quantization, right: Quantization, result: Quantization) ->
     def add(a: Codes, b: Codes) -> Numbers:
         one, other = (_merged(q, result, 32, True, codes, False) for q, codes in ((left, a), (right, b)))
         points = result.spread(np.array(result.zero_points, np.int64), one.shape)
-        total = _cut(_cut(one + other, 32, True) - points, 32, True)
+        total = _cut(_cut(one + other) - points)
         return total if result.storage_width == 32 else np.clip(total, result.storage_min, result.storage_max)
 
     return _of_numbers((left, right), result, add)
@@ -232,26 +226,19 @@ def stored_sum(left: Quantization, right: Quantization, result: Quantization) ->
     """
     fmt = FORMATS["f32"]
     scale = left.scales[0] * right.scales[0] / result.scales[0]
-    code = int(np.array(scale, np.float64).view(np.uint64))
-    factor = scalar.convert(FORMATS["f64"], fmt, code).code
+    factor = np.array(scalar.convert(FORMATS["f64"], fmt, double_bits(scale)).code, fmt.storage_dtype)
     point = 0 if result.axis is not None else result.zero_points[0]
 
     def scaled(numbers: Numbers) -> Numbers:
         if not abs(scale - 1) > 0.001:
             return numbers
-        product = fast.multiply(
-            fmt,
-            fast.from_integer(fmt, numbers.view(np.uint64), 64, True, RNE).codes,
-            _filled(fmt, factor, numbers.shape),
-        ).codes
-        return _integers(product, 32, True, Rounding.TOWARD_ZERO)
+        given = fast.from_integer(fmt, numbers.view(np.uint64), 64, True, RNE).codes
+        return _integers(fast.multiply(fmt, given, factor).codes, 32, True, Rounding.TOWARD_ZERO)
 
     def array(total: Codes, offset: Codes) -> Outcome:
         reading = Reading(32, True)
         one, other = (reading.values(codes).astype(np.int64) for codes in (total, offset))
-        zero = _cut(point - scaled(other), 32, True)
-        found = _cut(scaled(one) + zero, 32, True)
-        return Outcome((_codes(result, found),))
+        return Outcome((_codes(result, _cut(scaled(one) + _cut(point - scaled(other)))),))
 
     return Kernel(_by_array(array, result.storage_width, 32, 32), array)
 
@@ -285,10 +272,12 @@ def _merged(
     return np.clip(made, target.storage_min, target.storage_max) if clamped else made
 
 
+_SATURATES = replace(SPEC.conversions, float_to_int="saturate")
+
+
 def _integers(codes: Codes, width: int, signed: bool, rounding: Rounding) -> Numbers:
     """Return numbers of f32 as integers that saturate; 0 for a NaN."""
-    policy = replace(Profile().conversions, float_to_int="saturate")
-    found = fast.to_integer(FORMATS["f32"], codes, width, signed, rounding, policy)
+    found = fast.to_integer(FORMATS["f32"], codes, width, signed, rounding, _SATURATES)
     numbers = Reading(width, signed).values(found.codes).astype(np.int64)
     return numbers if found.poison is None else np.where(found.poison, 0, numbers)
 
@@ -300,9 +289,14 @@ def _of_numbers(given: Sequence[Quantization], made: Quantization, compute: Call
     return Kernel(_by_array(array, made.storage_width, *(q.storage_width for q in given)), array)
 
 
+def _stored(q: Quantization) -> Reading:
+    """Return the reading of codes of the storage type."""
+    return Reading(q.storage_width, q.storage_signed)
+
+
 def _numbers(q: Quantization, codes: Codes) -> Numbers:
     """Return stored integers as numbers."""
-    return Reading(q.storage_width, q.storage_signed).values(codes).astype(np.int64)
+    return _stored(q).values(codes).astype(np.int64)
 
 
 def _codes(q: Quantization, numbers: Numbers) -> Codes:
@@ -310,14 +304,9 @@ def _codes(q: Quantization, numbers: Numbers) -> Codes:
     return wrap(q.storage_width, numbers.astype(np.uint64).astype(storage_dtype(q.storage_width)))
 
 
-def _cut(numbers: Numbers, width: int, signed: bool) -> Numbers:
-    """Return integers modulo 2**width."""
-    half = 1 << width >> 1 if signed else 0
-    return (numbers + half & (1 << width) - 1) - half
-
-
-def _filled(fmt: FloatFormat, code: int, shape: tuple[int, ...]) -> Codes:
-    return np.full(shape, code, fmt.storage_dtype)
+def _cut(numbers: Numbers) -> Numbers:
+    """Return integers modulo 2**32, as signed ones."""
+    return numbers.astype(np.int32).astype(np.int64)
 
 
 def _by_array(array: Callable[..., Outcome], made: int, *widths: int) -> Callable[..., Scalar]:

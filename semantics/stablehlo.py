@@ -203,11 +203,16 @@ def convert(source: FloatFormat, target: FloatFormat, profile: Profile) -> Kerne
     return casts.convert(source, target, Rounding.TO_NEAREST_EVEN, 0, profile)
 
 
+def always_true() -> Kernel:
+    """Return the kernel of a test that all operands pass, as is_finite of stored integers."""
+    return Kernel(lambda a: 1, lambda a: Outcome((np.ones(a.shape, np.uint8),)))
+
+
 @lru_cache(maxsize=64)
 def nonzero_float(fmt: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of a conversion from a float to a truth value: whether it is not 0. A NaN is not 0."""
     if not fmt.zero:
-        return Kernel(lambda a: 1, lambda a: Outcome((np.ones(a.shape, np.uint8),)))
+        return always_true()
     compared = floats.compare(_UNEQUAL, fmt, 0, profile)
     zero = scalar.from_integer(fmt, 0).code
 

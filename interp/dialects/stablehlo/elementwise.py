@@ -66,7 +66,6 @@ from halfulp.semantics import (
     floats,
     integer,
     integer_functions,
-    quantized,
 )
 from halfulp.semantics import stablehlo as semantics
 from halfulp.semantics.kernel import Kernel
@@ -202,7 +201,7 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     }),
     "is_finite": ("FQ", "B", {
         Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format),
-        Kind.QUANTIZED: lambda e: quantized.always_finite(),
+        Kind.QUANTIZED: lambda e: semantics.always_true(),
     }),
     "log": ("FCQ", "FCQ", function_of_one("log")),
     "log_plus_one": ("FCQ", "FCQ", function_of_one("log1p")),

@@ -100,7 +100,7 @@ def of_elements(build: Build) -> Build:
     def build_(op: Operation, settings: Settings) -> Kernel:
         if not any_quantized(types_of(op)):
             return build(op, settings)
-        stored = _on_stored(op) if settings.profile.quantized_ops == "stored" else None
+        stored = _on_stored(op, settings)
         if stored is not None:
             return stored
         before = [dequantize(value.type, settings.profile) for value in op.operands]
@@ -113,10 +113,9 @@ def of_elements(build: Build) -> Build:
 def quantizing(op: Operation, settings: Settings) -> Kernel:
     """Return the kernel of uniform_quantize, from numbers or from other quantised elements."""
     source, target = op.operands[0].type, op.results[0].type
-    if is_quantized(source) and settings.profile.quantized_ops == "stored":
-        found = _on_stored(op)
-        if found is not None:
-            return found
+    stored = _on_stored(op, settings)
+    if stored is not None:
+        return stored
     before, after = dequantize(source, settings.profile), quantize(target, settings.profile)
     assert after is not None
     return after if before is None else semantics.through(after, [before], None)
@@ -129,15 +128,26 @@ def dequantizing(op: Operation, settings: Settings) -> Kernel:
     return found
 
 
-def _on_stored(op: Operation) -> Kernel | None:
-    """Return the kernel by which StableHLO's interpreter computes an op on stored integers; None if it has none."""
+def of_f32(op: Operation) -> list[Quantization] | None:
+    """Return the quantisations of operands and results; None unless all are quantised f32, which is what StableHLO's
+    interpreter computes on stored integers.
+    """
     types = [ty.element_type(type_) for type_ in types_of(op)]
     if not all(isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") for each in types):
         return None
-    found = list(map(quantization_of, types))
+    return list(map(quantization_of, types))
+
+
+def _on_stored(op: Operation, settings: Settings) -> Kernel | None:
+    """Return the kernel by which StableHLO's interpreter computes an op on stored integers; None if it has none, or if
+    the profile does not choose it.
+    """
+    found = of_f32(op) if settings.profile.quantized_ops == "stored" else None
+    if found is None:
+        return None
     if op.name == "stablehlo.uniform_quantize":
         return semantics.stored_requantize(*found)
-    same = len(set(types)) == 1
+    same = len(set(map(ty.element_type, types_of(op)))) == 1
     if op.name == "stablehlo.add":
         whole = all(each.axis is None for each in found)
         return semantics.stored_add(*found) if whole or (same and found[0].storage_width == 32) else None

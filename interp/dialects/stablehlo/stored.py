@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from halfulp.interp.dialects.quant.ops import quantization_of
 from halfulp.interp.dialects.stablehlo.moving import padded
-from halfulp.interp.dialects.stablehlo.quantized import on_numbers
-from halfulp.interp.dialects.stablehlo.types import types_of
+from halfulp.interp.dialects.stablehlo.quantized import of_f32, on_numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler
@@ -42,10 +40,10 @@ def product_of_stored(
     """
 
     def compile_(op: Operation, compiler: Compiler) -> Step | None:
-        elements = [ty.element_type(type_) for type_ in types_of(op)]
-        if not all(isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") for each in elements):
+        found = of_f32(op)
+        if found is None:
             return None
-        left, right, result = found = list(map(quantization_of, elements))
+        left, right, result = found
         if left.axis is not None or (right.axis is None) != (result.axis is None) or not covers(op, found):
             return None
         inner = on_numbers(op, _integers, leaving_out=() if padding is None else ("padding",))
@@ -58,9 +56,9 @@ def product_of_stored(
         def product(slots: Slots, a: Value, b: Value) -> Value:
             slots[one], slots[other] = lower(a), lower(b)
             step(slots)
-            found: Value = lift(slots[made], inner.results[0].type)
+            total: Value = lift(slots[made], inner.results[0].type)
             slots[one] = slots[other] = slots[made] = None
-            return found
+            return total
 
         def run(slots: Slots) -> None:
             sides = [
