@@ -65,6 +65,11 @@ def test_load_takes_paths_bytes_and_views(files: SimpleNamespace) -> None:
             assert hu.print_module(hu.read_bytecode(source)) == wanted
 
 
+def test_load_needs_a_program() -> None:
+    with pytest.raises(hu.errors.InputError, match="<bytes> is empty: there is no program in it"):
+        hu.load(b"")
+
+
 def test_read_bytecode_takes_nothing_else(files: SimpleNamespace) -> None:
     with pytest.raises(hu.errors.BytecodeError, match=r"f\.mlir: error: not MLIR bytecode: .* \(at byte 0\)"):
         hu.read_bytecode(files.text)

@@ -12,7 +12,7 @@ from tree import ROOT
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import ArrayAttr, DenseElementsAttr, FloatAttr
-from halfulp.interp.ir.errors import HalfulpError, ParseError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, ParseError, TypeMismatch, Unsupported
 from halfulp.interp.ir.types import FloatType, QuantileType, UniformQuantizedType
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.program import CompiledModule
@@ -373,3 +373,9 @@ def test_casts_of_newer_storage_are_not_executed() -> None:
     assert function is not None
     with pytest.raises(Unsupported, match="no settled meaning"):
         CompiledModule(module, Settings()).function(function)
+
+
+def test_what_is_not_a_module_is_not_printed() -> None:
+    with pytest.raises(TypeMismatch, match="print_module takes a module, not a str") as caught:
+        print_module("func.func @f() { return }")  # type: ignore[arg-type]
+    assert "hu.load" in (caught.value.hint or "")

@@ -834,30 +834,3 @@ def test_complex_numbers() -> None:
     assert np.array_equal(product_.numpy(), real + 1j * imaginary)
     assert size.numpy()[0] == 5
     assert size.numpy()[1] == np.float32(math.hypot(float(a[1].real), float(a[1].imag)))
-
-
-def test_checks_of_stablehlos_tests() -> None:
-    text = """func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>) {{
-      stablehlo.custom_call @check.{0}(%a, %b) {{has_side_effect = true}} : (tensor<2xf32>, tensor<2xf32>) -> () return }}"""
-    three = np.nextafter(np.nextafter(np.nextafter(np.float32(1), np.float32(2)), np.float32(2)), np.float32(2))
-    four = np.nextafter(three, np.float32(2))
-    for check, one, other, holds in (
-        ("expect_eq", [0.0, 1], [-0.0, 1], True), ("expect_eq", [np.nan, 1], [np.nan, 1], False),
-        ("expect_close", [np.nan, 1], [np.nan, three], True), ("expect_close", [0, 1], [0, four], False),
-        ("expect_almost_eq", [0, 1], [0.0009, 1], True), ("expect_almost_eq", [0, 1], [0.0011, 1], False),
-    ):  # fmt: skip
-        arguments = [np.array(each, np.float32) for each in (one, other)]
-        if holds:
-            hu.run(text.format(check), *arguments)
-        else:
-            with pytest.raises(hu.errors.AssertionFailed):
-                hu.run(text.format(check), *arguments)
-
-
-def test_a_check_of_poison_is_no_agreement() -> None:
-    text = """func.func @f(%a: tensor<2xf32>) {
-      %p = ub.poison : tensor<2xf32>
-      stablehlo.custom_call @check.expect_eq(%p, %p) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
-      return }"""
-    with pytest.raises(hu.UndefinedBehavior, match=r"element \[0\] is poison"):
-        hu.run(text, np.zeros(2, np.float32))
