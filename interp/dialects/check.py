@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.neighbours import steps_between
+from halfulp.fp_formats.numbers import bits_double
 from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
@@ -136,7 +137,8 @@ def _require(op: Operation, given: Value, expected: Value | None, agree: Mask) -
     )
 
 
-def _defined(op: Operation, *values: Value) -> None:
+def defined(op: Operation, *values: Value) -> None:
+    """Raise UndefinedBehavior for an operand with poison."""
     for value in values:
         if value.poison is not None:
             place = tuple(int(k) for k in np.argwhere(value.poisoned)[0])
@@ -146,7 +148,7 @@ def _defined(op: Operation, *values: Value) -> None:
 
 def compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tuple[()]:
     """Return nothing if all elements agree. Raises AssertionFailed, and UndefinedBehavior for poison."""
-    _defined(op, given, expected)
+    defined(op, given, expected)
     if given.shape != expected.shape:
         sizes = ["x".join(map(str, value.shape)) for value in (given, expected)]
         raise AssertionFailed(
@@ -173,7 +175,7 @@ def _truth(wanted: bool) -> OnValues:
     def build(op: Operation, compiler: Compiler) -> Function:
         def test(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
             (given,) = operands
-            _defined(op, given)
+            defined(op, given)
             true = np.asarray(given.bits != 0)
             if true.ndim > given.ndim:
                 true = np.asarray(true.any(axis=-1))
@@ -311,7 +313,7 @@ CHECKS: Mapping[str, Agree] = {
 def _tolerance(op: Operation) -> Agree:
     written = op.properties.get("tolerance", _TOLERANCE.default)
     assert isinstance(written, at.FloatAttr)
-    return _almost(float(np.uint64(written.code).view(np.float64)))
+    return _almost(bits_double(written.code))
 
 
 def _ulps(op: Operation) -> Agree:

@@ -11,7 +11,7 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.check import CHECKS, compared
+from halfulp.interp.dialects.check import CHECKS, compared, defined
 from halfulp.interp.dialects.func.ops import caller, type_of_function
 from halfulp.interp.dialects.stablehlo.attributes import (
     ALIASES,
@@ -47,21 +47,22 @@ def _target(op: Operation) -> str:
 
 
 def _custom_call(op: Operation, compiler: Compiler) -> Function:
-    check = CHECKS.get(_target(op))
-    if _target(op) == "stablehlo.dynamic_reduce_window":
+    target = _target(op)
+    if target == "stablehlo.dynamic_reduce_window":
         return dynamic_reduce_window(op, compiler)
-    known = function_of(op, _target(op), compiler.settings)
+    if target == "shape_assertion" and op.operands and not op.results:
+        return lambda run, operands: _asserted(op, operands)
+    known = function_of(op, target, compiler.settings)
     if known is not None:
         return known
+    check = CHECKS.get(target)
 
     def call(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
-        if _target(op) == "shape_assertion" and operands and not op.results:
-            return _asserted(op, operands)
         if check is not None and len(operands) == 2:
             compared(op, *operands, check)
             return tuple([Value(result.type, np.ones((), np.uint8)) for result in op.results])
         raise Unsupported(
-            f"halfulp does not know the function @{_target(op)} that stablehlo.custom_call calls",
+            f"halfulp does not know the function @{target} that stablehlo.custom_call calls",
             hint="leave the call out, or make its results arguments of the program",
         )
 
@@ -71,12 +72,15 @@ def _custom_call(op: Operation, compiler: Compiler) -> Function:
 def _asserted(op: Operation, operands: tuple[Value, ...]) -> tuple[()]:
     """Check the first operand, a truth value. The others are the numbers {0}, {1}, … of the message. JAX asserts with
     this function that the sizes of arguments fit the symbolic shapes of an exported program.
+
+    Raises AssertionFailed, and UndefinedBehavior for poison in the first operand.
     """
-    if all(value.poison is None for value in operands) and not operands[0].bits.all():
+    defined(op, operands[0])
+    if not operands[0].bits.all():
         message = op.attributes.get("error_message")
         text = message.value if isinstance(message, at.StringAttr) else "an assertion about shapes does not hold"
         for place, value in enumerate(operands[1:]):
-            text = text.replace(f"{{{place}}}", str(value.tolist()))
+            text = text.replace(f"{{{place}}}", str(value.tolist()) if value.poison is None else "poison")
         raise AssertionFailed(text, location=op.location, op=op.name)
     return ()
 

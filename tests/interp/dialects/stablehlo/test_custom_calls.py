@@ -23,6 +23,18 @@ def test_assertions_about_shapes() -> None:
         hu.run(text, np.ones(1, np.float32))
 
 
+def test_assertions_of_poison() -> None:
+    text = """func.func @f(%a: tensor<i1>) {{
+      %p = ub.poison : {1}
+      stablehlo.custom_call @shape_assertion({0}) {{error_message = "got {{0}}"}} : (tensor<i1>, {1}) -> ()
+      return }}"""
+    false = np.bool_(False)
+    with pytest.raises(hu.UndefinedBehavior, match="the operand is poison"):
+        hu.run(text.format("%p, %a", "tensor<i1>"), false)
+    with pytest.raises(hu.errors.AssertionFailed, match="got poison"):
+        hu.run(text.format("%a, %p", "tensor<i32>"), false)
+
+
 def test_windows_that_are_known_at_run_time() -> None:
     text = """func.func private @add(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
       %0 = stablehlo.add %x, %y : tensor<f32>
