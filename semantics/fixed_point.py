@@ -294,6 +294,11 @@ def value(fmt: FixedFormat, code: int) -> Fraction:
     return integer_of(fmt, code) * fmt.unit
 
 
+def code_of(fmt: FixedFormat, integer: int) -> int:
+    """Return the code of an integer of a format."""
+    return integer & (1 << fmt.width) - 1
+
+
 def codes_of(fmt: FixedFormat, integers: Integers) -> Codes:
     """Return the codes of an array of integers of a format."""
     mask = (1 << fmt.width) - 1
@@ -309,8 +314,7 @@ def arithmetic(operation: str, sources: tuple[FixedFormat, FixedFormat], target:
 
     def one(*codes: int) -> int:
         x, y = (integer_of(fmt, code) for fmt, code in zip(sources, codes, strict=True))
-        made: int = converted(exact(operation, x, y, sources), between, target)
-        return made & (1 << target.width) - 1
+        return code_of(target, converted(exact(operation, x, y, sources), between, target))
 
     def array(*codes: Codes) -> Outcome:
         x, y = (integers_of(fmt, each) for fmt, each in zip(sources, codes, strict=True))
@@ -324,8 +328,7 @@ def convert(source: FixedFormat, target: FixedFormat) -> Kernel:
     """Return the kernel of a conversion between formats."""
 
     def one(code: int) -> int:
-        made: int = converted(integer_of(source, code), source, target)
-        return made & (1 << target.width) - 1
+        return code_of(target, converted(integer_of(source, code), source, target))
 
     def array(codes: Codes) -> Outcome:
         return Outcome((codes_of(target, converted(integers_of(source, codes), source, target)),))
@@ -343,7 +346,7 @@ def from_float(source: FloatFormat, target: FixedFormat, profile: Profile) -> Ke
         given = scalar.operand(source, code, policy)
         if given.kind != scalar.FINITE:
             return unknown
-        return of_fraction(scalar.number(given), target) & (1 << target.width) - 1
+        return code_of(target, of_fraction(scalar.number(given), target))
 
     def array(codes: Codes) -> Outcome:
         codes = fast.flush(source, codes, policy).codes if flushes else codes

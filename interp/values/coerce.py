@@ -434,7 +434,7 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     if isinstance(stored, ty.FixedType):
         if isinstance(number, bool) or not math.isfinite(number):
             raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
-        code = fixed_point.of_fraction(Fraction(number), stored.format) & (1 << stored.format.width) - 1
+        code = fixed_point.code_of(stored.format, fixed_point.of_fraction(Fraction(number), stored.format))
         return formats.ints_to_codes([code], stored.format.width, ())
     if isinstance(number, float):
         raise TypeMismatch(f"{what}: expected '{type_}', got the float {number!r}")

@@ -77,7 +77,7 @@ def _parse_fixed(type_: ty.FixedType, text: str) -> int:
     number = fixed_point.of_fraction(exact, fmt)
     if number * fmt.unit != exact:
         raise InputError(f"'{type_}' does not have the number {_short(text)}")
-    return number & (1 << fmt.width) - 1
+    return fixed_point.code_of(fmt, number)
 
 
 def _parse_float(fmt: FloatFormat, text: str) -> int:
