@@ -31,7 +31,7 @@ from halfulp.interp.run.evaluators import Compiler, OnFrames
 from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import SPEC
 
 Process = tuple[int, int]
 """The numbers of a process: its replica, its partition."""
@@ -230,7 +230,7 @@ def _zeros(value: Value) -> Value:
     element = ty.element_type(value.type)
     if isinstance(element, ty.UniformQuantizedType):
         zeros = np.zeros(value.bits.shape, code_layout(element.expressed)[0])
-        return Value(value.type, quantized_numbers(element, zeros, Profile()))
+        return Value(value.type, quantized_numbers(element, zeros, SPEC))
     return Value(value.type, np.zeros_like(value.bits))
 
 

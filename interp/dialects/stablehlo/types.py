@@ -62,8 +62,8 @@ def kind_of(element: ty.Type) -> Kind | None:
     if isinstance(element, ty.ComplexType):
         return Kind.COMPLEX if element.element in (ty.F("f32"), ty.F("f64")) else None
     if isinstance(element, ty.UniformQuantizedType):
-        known = element.storage is None and element.storage_width in _STORAGE_WIDTHS and element.block_sizes is None
-        known = known and element.storage_type_sign != "signed"
+        stored = element.storage is None and element.storage_width in _STORAGE_WIDTHS
+        known = stored and element.storage_type_sign != "signed" and element.block_sizes is None
         if not known or not all(element.storage_min <= zero <= element.storage_max for zero in element.zero_points):
             return None
         return Kind.QUANTIZED if element.axis is None else Kind.QUANTIZED_BY_AXIS

@@ -342,8 +342,8 @@ def dynamic_reduce_window(op: Operation, compiler: Compiler) -> Function:
                 else i64_array(numbers.tolist())
             )
         definition = default_registry().find("stablehlo.reduce_window")
-        given, made = ([SSAValue(each.type) for each in several] for several in (op.operands[: 2 * count], op.results))
-        results = [each.type for each in made]
+        given: list[SSAValue] = [SSAValue(value.type) for value in op.operands[: 2 * count]]
+        results = [result.type for result in op.results]
         window = Operation("stablehlo.reduce_window", definition, given, results, properties, {}, [Region([block])])
         window.source, window.token = op.source, op.token
         problem = _verify_reduce_window(window)
@@ -700,10 +700,12 @@ def _multiplies_stored(op: Operation, found: Sequence[Quantization]) -> bool:
         if any(abs((ratio - ratios[0]) / ratios[0]) > _ONE_RATIO for ratio in ratios):
             return False
     spatial = tuple(range(rank - 2))
-    last = Layout(0, rank - 1, tuple(k + 1 for k in spatial)), Layout(rank - 2, rank - 1, spatial)
-    first = tuple(k + 2 for k in spatial)
+    features_last = Layout(0, rank - 1, tuple(k + 1 for k in spatial))
+    kernel_first = Layout(rank - 2, rank - 1, spatial)
+    behind = tuple(k + 2 for k in spatial)
+    features_first, kernel_last = Layout(0, 1, behind), Layout(1, 0, behind)
     return rank in (4, 5) and _layouts(op) in (
-        (last[0], last[1], last[0]), (Layout(0, 1, first), Layout(1, 0, first), Layout(0, 1, first))
+        (features_last, kernel_first, features_last), (features_first, kernel_last, features_first)
     )  # fmt: skip
 
 
