@@ -1,4 +1,4 @@
-"""Two models in plain JAX with weights from a fixed seed, and what lowers, runs and measures them.
+"""Two models in plain JAX with weights from a fixed seed; lower, run and measure them.
 
     python benchmarks/jax_models.py MODEL SIZE FOLDER XLA|halfulp
 

@@ -207,7 +207,7 @@ def _builtin_with_parts(type: VhloType) -> ty.Type | None:
 
 
 def future_of(types: tuple[ty.Type, ...]) -> ty.Type:
-    """Return the type of values of StableHLO that are not there yet."""
+    """Return the type ``!stablehlo.future<…>`` of values of these types."""
     from halfulp.interp.dialects.stablehlo.types import future_of as make
 
     return make(types)

@@ -223,7 +223,7 @@ def _types(types: Sequence[Type]) -> str:
 
 
 def type_of_function(function: Operation | None) -> FunctionType | None:
-    """Return the type of a func.func; None for no op, or one without such a type."""
+    """Return the type of a func.func; None if there is no op, or if it has no type of a function."""
     if function is None:
         return None
     attribute: Attribute | None = function.properties.get("function_type")

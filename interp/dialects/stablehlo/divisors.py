@@ -73,7 +73,7 @@ def _spread(value: SSAValue) -> Operation | None:
 
 
 def _is_alone(value: SSAValue) -> bool:
-    """Tell whether a value has one use, but for equal ops, and so have the values of which it is another shape."""
+    """Tell whether a value has one use, where equal ops count once; so must the values that it only reshapes."""
     seen = set[SSAValue]()
     while value not in seen and _alike(_users(value)):
         seen.add(value)
@@ -112,7 +112,7 @@ def _size(value: SSAValue) -> int | None:
 
 
 def _alike(ops: Iterable[Operation], least: int = 0) -> bool:
-    """Tell whether ops are equal but for their operands. ``least``: how many there must be."""
+    """Tell whether ops differ in their operands alone. ``least``: the number of ops that there must be."""
     ops = list(ops)
     kinds = [(op.name, op.properties, [value.type for value in (*op.operands, *op.results)]) for op in ops]
     return len(ops) >= least and all(kind == kinds[0] for kind in kinds)
@@ -150,7 +150,7 @@ def _passed(value: SSAValue) -> list[SSAValue]:
 
 
 def _end_of_called(call: Operation) -> Operation | None:
-    """Return the return of the function that a call runs; None if the function is not found, or has several blocks."""
+    """Return the last op of a called function; None if the function is not found, or has several blocks."""
     module: Operation | None = call
     while module is not None and module.name != "builtin.module":
         module = module.parent_op

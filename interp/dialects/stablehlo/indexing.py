@@ -488,8 +488,8 @@ def _keys_of(op: Operation, compiler: Compiler) -> list[_Key]:
 
 
 def _split(either: Operation) -> tuple[Operation | None, Operation | None]:
-    """Return the comparison ``a < b`` and what makes the dots of ``a < b or (a == b and …)``; None twice if an op is
-    something else.
+    """Return the op of ``a < b`` and the op of the dots in ``a < b or (a == b and …)``; None for both if an op does not
+    have this form.
     """
     compared, both = map(_maker, either.operands)
     equal, rest = map(_maker, both.operands) if both and both.name == "stablehlo.and" else (None, None)

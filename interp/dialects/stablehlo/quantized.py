@@ -233,7 +233,7 @@ def step_between(
 
 
 def in_turn(steps: Sequence[Step], between: Sequence[int] = ()) -> Step:
-    """Return the step that takes several steps. ``between``: the slots of values that nothing reads after it."""
+    """Return a step that takes several ones in turn. ``between``: the slots of values that nothing reads after it."""
 
     def step(slots: Slots) -> None:
         for each in steps:
