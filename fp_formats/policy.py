@@ -438,6 +438,11 @@ class FloatPolicy(FloatChoices):
         return self.nan_result not in ("signalling_first", "largest")
 
     @cached_property
+    def without_flushing(self) -> FloatPolicy:
+        """The policy that flushes no subnormals."""
+        return replace(self, denormals="ieee", denormals_f32="as_others")
+
+    @cached_property
     def without_f32(self) -> FloatPolicy:
         """Return the same policy without the fields that are only about f32, which is then treated like the other
         formats.

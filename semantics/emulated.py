@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partialmethod
 from typing import Any, NamedTuple
 
@@ -54,7 +53,7 @@ def arithmetic(profile: Profile, name: str) -> FloatPolicy:
     """Return the policy of an operation. The emulated remainder is computed on integers, so it flushes nothing."""
     policy = profile.arithmetic
     whole = profile.narrow_floats == "emulated" and name == "remainder"
-    return replace(policy, denormals="ieee", denormals_f32="as_others") if whole else policy
+    return policy.without_flushing if whole else policy
 
 
 def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Implementations:

@@ -6,7 +6,6 @@ words (`word_floats`). Both ask here, and enumerating tests compare each with `e
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -335,10 +334,5 @@ def between_flushes(operation: str, fmt: FloatFormat, rounding: int, policy: Flo
     rule = policy.flushing(fmt)
     if fmt not in NATIVE or not rule.any or (operation in MAXIMA + MINIMA and not rule.operands):
         return None
-    kept = _without_flushing(policy)
+    kept = policy.without_flushing
     return kept if path_of(operation, fmt, rounding, kept) in ("native", "through_f64") else None
-
-
-@lru_cache(maxsize=64)
-def _without_flushing(policy: FloatPolicy) -> FloatPolicy:
-    return replace(policy, denormals="ieee", denormals_f32="as_others")
