@@ -6,7 +6,7 @@ range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -53,26 +53,29 @@ def exact_of(case: OpCase, inputs: Chunk) -> Exact | None:
     if target is None or len(sources) < len(operands):
         return None
     numbers = [fixed_point.integers_of(fmt, codes) for fmt, codes in zip(sources, inputs, strict=False)]
-    operation = FIXED_ARITHMETIC.get(case.op)
+    return Exact(*_exact(case.op, sources, numbers), target)
+
+
+def _exact(op: str, sources: Sequence[FixedFormat], numbers: Sequence[Integers]) -> tuple[Integers, FixedFormat]:
+    operation = FIXED_ARITHMETIC.get(op)
     if operation is None:
-        return Exact(numbers[0], sources[0], target)
+        return numbers[0], sources[0]
     one, other = sources
     held = fixed_point.FORMATS_OF_RESULTS[operation](one, other)
-    return Exact(fixed_point.exact(operation, numbers[0], numbers[1], (one, other)), held, target)
+    return fixed_point.exact(operation, numbers[0], numbers[1], (one, other)), held
 
 
 def exact_in_fixed_point(case: OpCase, operands: tuple[int, ...]) -> Fraction | None:
     """Return the exact result of an op in fixed point; None for another op, and if it is not a number."""
-    *formats, target = fixed_formats(case)
     if case.op not in IN_FIXED_POINT:
         return None
-    if formats[0] is None:
+    sources = [fmt for fmt in fixed_formats(case)[:-1] if fmt is not None]
+    if not sources:
         (type_,) = case.operand_types
         return scalar.value(type_.format, operands[0]) if isinstance(type_, ty.FloatType) else None
-    if target is None or len(operands) == 1:
-        return fixed_point.value(formats[0], operands[0])
-    x, y = (fixed_point.value(fmt, code) for fmt, code in zip(formats, operands, strict=True) if fmt is not None)
-    return {"add": x + y, "subtract": x - y, "multiply": x * y}[FIXED_ARITHMETIC[case.op]]
+    numbers = [fixed_point.integer_of(fmt, code) for fmt, code in zip(sources, operands, strict=False)]
+    units, held = _exact(case.op, sources, numbers)
+    return Fraction(units * held.unit)
 
 
 def fixed_point_faults(computation: OpComputation) -> Iterator[Cause]:
@@ -151,14 +154,14 @@ def _steps(computation: OpComputation) -> Iterator[Cause]:
         for bits in reversed(_between(1, held.integer_bits)):
             yield _step(f"the exact result wraps at {bits} integer bits", partial(_wrapped, bits))
         yield from _rounded_operands(computation, target)
-    if target_saturates(computation.case):
+    if _saturates(computation.case):
         yield _step("the range compared before rounding", _early_range)
         for name, low in (("the largest", False), ("the smallest", True)):
             yield _step(f"no saturation to {name} value", partial(_one_end, low))
         yield _step("the largest value in place of the smallest where it saturates", _largest)
 
 
-def target_saturates(case: OpCase) -> bool:
+def _saturates(case: OpCase) -> bool:
     """Tell whether the result of an op is in fixed point and does not wrap."""
     target = fixed_formats(case)[-1]
     return target is not None and target.overflow != "AC_WRAP"
