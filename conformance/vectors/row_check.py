@@ -149,10 +149,12 @@ def signed_result(computation: Computation) -> bool | None:
     """Tell whether the integers that an op gives are signed; None for other computations, and for ops that do not say
     it. MLIR and this project end the names of ops that do with ``si`` and ``ui``.
     """
-    op = computation.case.op if isinstance(computation, OpComputation) else ""
-    fixed = fixed_formats(computation.case)[-1] if isinstance(computation, OpComputation) else None
+    if not isinstance(computation, OpComputation):
+        return None
+    fixed = fixed_formats(computation.case)[-1]
     if fixed is not None:
         return fixed.signed
+    op = computation.case.op
     return op.endswith("si") if op.endswith(("si", "ui")) else None
 
 
@@ -502,9 +504,8 @@ class VectorChecker:
             values |= own & (outputs[k].role is not Role.FLAGS)
         for column, mask in zip(outputs, masks, strict=True):
             if mask is not None and column.role is Role.RESULT:
-                values |= differs & by_row(
-                    mask != 0
-                )  # a value that may be wrong too does not count as a wrong flag alone
+                # Where a value may be wrong too, no flag is wrong alone.
+                values |= differs & by_row(mask != 0)
         differs[list(unknown)] = True
         if undefined is not None and not self.computation.keep_ub:
             differs &= ~undefined
