@@ -748,7 +748,7 @@ def dot_adder(dice: Dice) -> Mistake:
 def told_of_products(bits: int) -> list[str]:
     """Return what may be said of products of f16 whose sticky bit lacks all bits after the round bit."""
     gaps = [f"the sticky bit without {count} bits after the round bit" for count in (bits, bits + 1)]
-    return ["the sticky bit of the first bit alone", "the sticky bit without the last 9 bits", *gaps]
+    return ["the sticky bit of the first bit alone", f"the sticky bit without the last {bits} bits", *gaps]
 
 
 def dot_reversed(dice: Dice) -> Mistake:

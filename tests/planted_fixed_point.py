@@ -5,7 +5,7 @@ names under which `vectors check` may report it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -81,15 +81,12 @@ class FixedUnit:
     wrong: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, *codes: int) -> int:
-        wrong, target = self.wrong, self.target
-        if "mode" in wrong:
-            target = Fixed(target.width, target.before, target.signed, wrong["mode"], target.overflow)
-        if "overflow" in wrong:
-            target = Fixed(target.width, target.before, target.signed, target.rounding, wrong["overflow"])
+        wrong, own = self.wrong, self.target
+        target = replace(own, rounding=wrong.get("mode", own.rounding), overflow=wrong.get("overflow", own.overflow))
         values = []
         for place, (fmt, code) in enumerate(zip(self.sources, codes, strict=True)):
             if wrong.get("sign") == place:
-                fmt = Fixed(fmt.width, fmt.before, not fmt.signed)
+                fmt = replace(fmt, signed=not fmt.signed)
             value = fmt.value(code)
             if wrong.get("power", (None, 0))[0] == place:
                 value *= Fraction(2) ** wrong["power"][1]
