@@ -293,7 +293,7 @@ PRODUCTS: dict[str, Product] = (
 
 class Unmodelled(NamedTuple):
     """Products and targets of compilers without a model. ``why``: what is missing. ``nearest``: the chip in `CHIPS`
-    that is most like them; empty if there is none.
+    that is most like them.
     """
 
     names: tuple[str, ...]
@@ -330,8 +330,14 @@ UNMODELLED = (
 
 def unmodelled(name: str) -> Unmodelled | None:
     """Return the row of a name that has no model; None for any other name."""
-    word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
+    word = _bare(name)
     return next((row for row in UNMODELLED if word in row.names), None)
+
+
+def _bare(name: str) -> str:
+    """Return a name as the tables spell it: without the vendor, spaces and hyphens."""
+    word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
+    return word.removeprefix("nvidia").removeprefix("amd")
 
 
 def near(chip: str, asked: Instruction, specials: Sequence[str] = ()) -> str:
@@ -370,9 +376,8 @@ def instructions(chip: str, a: str, b: str) -> list[str]:
 
 def model_hint(name: str) -> str | None:
     """Return a hint for an unknown name of a model of tile operations; None if no known name is near."""
-    word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
-    word = word.removeprefix("nvidia").removeprefix("amd")
-    if row := unmodelled(word):
+    word = _bare(name)
+    if row := unmodelled(name):
         return f"the nearest chip that has one is chip:{row.nearest}; it may give other results"
     if word in PRODUCTS or name.lower() in CHIPS:
         return asking((f"chip:{word if word in PRODUCTS else name.lower()}",))

@@ -167,6 +167,7 @@ H100: dict[str, Any] = {"mma": "chip:h100", "instruction": "wgmma m64n8k16", "ac
     ({**H100, "instruction": "wgmma m64n7k16"}, hu.Unsupported, "m64n7k16.* is not published"),
     ({**H100, "mma": "chip:gfx950"}, hu.Unsupported, "chip:gfx950 has no model: CDNA 4 has"),
     ({**H100, "mma": "chip:mi-350"}, hu.Unsupported, "chip:mi-350 has no model: CDNA 4 has"),
+    ({**H100, "mma": "AMD MI350X"}, hu.Unsupported, "AMD MI350X has no model: CDNA 4 has"),
     ({"alpha": np.ones(2)}, hu.errors.InputError, "alpha: only for products by a matrix unit"),
     ({**H100, "mma": "chip:sm_103"}, hu.Unsupported, "chip:sm_103 has no model: Blackwell Ultra has"),
     ({**H100, "c": np.ones((3, 2), np.float32)}, hu.TypeMismatch, "c has the shape 3x2, but the product has 2x2"),
