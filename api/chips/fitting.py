@@ -92,8 +92,6 @@ class AccumulatorFit:
     rows: int
     #: How many of them `nearest` explains.
     explained: int
-    #: The first row that `nearest` does not explain; None if there is none.
-    first_wrong: int | None
     #: Some of the rows that `nearest` does not explain, the first ones.
     wrong: tuple[int, ...]
     #: The types of A, B, C and D.
@@ -120,6 +118,11 @@ class AccumulatorFit:
     tried: int = 0
     #: Why the search ended without a rule before it tried all that it could; empty if it did not.
     ended: str = ""
+
+    @property
+    def first_wrong(self) -> int | None:
+        """The first row that `nearest` does not explain; None if there is none."""
+        return self.wrong[0] if self.wrong else None
 
     def __str__(self) -> str:
         if self.accumulator is None:
@@ -418,7 +421,6 @@ class _Answer:
             nearest=rule,
             rows=len(self.rows),
             explained=len(self.rows),
-            first_wrong=None,
             wrong=(),
             types=self.rows.types,
             chips=tuple(dict.fromkeys(chips)),
@@ -446,7 +448,6 @@ class _Answer:
             nearest=nearest,
             rows=len(self.rows),
             explained=len(self.rows) - len(wrong),
-            first_wrong=int(wrong[0]),
             wrong=tuple(wrong[:MOST_SHOWN].tolist()),
             types=self.rows.types,
             tried=self.search.tried,

@@ -333,6 +333,7 @@ class Search:
         self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
         plain = ordinary[kinds.plain[ordinary]]
         self.plain = Bench(rows, plain, special) if FEWEST <= len(plain) < len(rows) // 4 * 3 else None
+        self.benches = [bench for bench in (self.whole, self.few, self.plain) if bench is not None]
         self.most_work = MOST_WORK * (SAMPLE * rows.length + OUTSIDE) + FULL * rows.a.size
         self.judged, self.share = list[Bench](), 1.0
 
@@ -393,12 +394,12 @@ class Search:
     @property
     def tried(self) -> int:
         """How many candidates were tried."""
-        return sum(bench.tried for bench in (self.whole, self.few, self.plain) if bench is not None)
+        return sum(bench.tried for bench in self.benches)
 
     @property
     def work(self) -> int:
         """How many products were computed."""
-        return sum(bench.work for bench in (self.whole, self.few, self.plain) if bench is not None)
+        return sum(bench.work for bench in self.benches)
 
     @cached_property
     def groupings(self) -> list[tuple[int, int]]:
