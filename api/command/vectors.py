@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -116,12 +117,8 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     if arguments.format == "dpi":
         return _make_model(named, arguments, sources)
     order = _order(named, arguments, sources)
-    if arguments.coverage_file is not None and arguments.out is not None:
-        own = {os.path.realpath(Path(arguments.out, name)) for name in order.names}
-        if os.path.realpath(arguments.coverage_file) in own:
-            raise InputError(
-                f"--coverage-file={arguments.coverage_file} is a file of the vectors", hint="give another name"
-            )
+    own = [] if arguments.out is None else [("the vectors", os.path.join(arguments.out, name)) for name in order.names]
+    _check_apart([("the program", named), ("--metadata", arguments.metadata), *own], arguments, "coverage_file")
     covered = _coverage(order.recipe, arguments)
     if arguments.out is None:
         made = _stream(order, arguments.metadata)
@@ -365,7 +362,8 @@ _FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "fla
 
 def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    _check_outputs(arguments)
+    read = [("the vectors", arguments.file), ("the metadata", metadata_of(arguments)), ("the program", arguments.op)]
+    _check_apart(read, arguments, "junit", "failing", "coverage_file")
     try:
         return _check(arguments, sources)
     except HalfulpError as error:
@@ -381,11 +379,10 @@ def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
 CHECK = Command(CheckVectorsArguments, check_vectors, _CHECK, titles={ComputationOptions: "the computation"})
 
 
-def _check_outputs(arguments: CheckVectorsArguments) -> None:
-    """Raise InputError for a file to write that would replace what the command reads, or another one to write."""
-    read = {"the vectors": arguments.file, "the metadata": metadata_of(arguments), "the program": arguments.op}
-    taken = {os.path.realpath(path): what for what, path in read.items() if path is not None and path != "-"}
-    for name in ("junit", "failing", "coverage_file"):
+def _check_apart(others: Iterable[tuple[str, str | None]], arguments: object, *outputs: str) -> None:
+    """Raise InputError if one of the options ``outputs`` names a file of ``others``, or that of an earlier option."""
+    taken = {os.path.realpath(path): what for what, path in others if path is not None and path != "-"}
+    for name in outputs:
         path = getattr(arguments, name)
         if path is None:
             continue

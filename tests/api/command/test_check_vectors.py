@@ -700,6 +700,7 @@ def test_a_regression_gets_files(tmp_path: Path) -> None:
         ("vectors", "check", str(tmp_path / "set.tv"), "--junit", metadata),
         (*options, "--junit", other, "--coverage-file", other),
         (*making, "--coverage-file", metadata),
+        (*making[:5], "--metadata", other, "--coverage-file", other),
     ):
         done = run_here(*command)
         assert (done.code, "give another name" in done.err) == (2, True), command
