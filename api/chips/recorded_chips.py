@@ -91,7 +91,9 @@ def _recordings(stem: str, names: set[str], arrays: Mapping[str, Any], known: bo
     """Yield the recordings of a chip and an instruction. ``names``: those of its arrays."""
     chip, _, what = stem.partition("/")
     if not chip or not what:
-        raise InputError(f"the array '{stem}{'/' if stem else ''}{min(names)}' is no part of a recording", hint=_KEYS)
+        raise InputError(
+            f"the array '{stem}{'/' if stem else ''}{min(names)}' does not belong to a recording", hint=_KEYS
+        )
     model = _model(chip, known)
     results = _OF_A_TYPE if what in FORMATS else ("d",)
     missing = [f"'{stem}/{name}'" for name in "abc" if name not in names]

@@ -129,7 +129,7 @@ def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
         if (given > fmt.code_mask).any():
             place = tuple(int(k) for k in np.argwhere(given > fmt.code_mask)[0])
             raise InputError(
-                f"{what}, element {list(place)}: {hex(given[place])} is no code of {name}, which has {fmt.bits} bits"
+                f"{what}, element {list(place)}: {hex(given[place])} does not fit in the {fmt.bits} bits of {name}"
             )
         return given.astype(fmt.storage_dtype), name
     value = as_value(given, type, what=what)

@@ -300,9 +300,7 @@ def case_of_types(op: str, type: Any, source: Any, properties: Mapping[str, Any]
     """
     given = [as_type(one) for one in (*_several(type or ()), *_several(source or ()))]
     if op not in IN_FIXED_POINT and any(isinstance(one, ty.FixedType) for one in given):
-        raise InputError(
-            f"'{op}' is no op on numbers in fixed point", hint=f"these ops are {', '.join(IN_FIXED_POINT)}"
-        )
+        raise InputError(f"'{op}' does not compute in fixed point", hint=f"these ops do: {', '.join(IN_FIXED_POINT)}")
     definition = default_registry().require(op)
     if type is None:
         give = "that of the operands, and for a cast to=" if in_python else "--type, and for a cast --from"

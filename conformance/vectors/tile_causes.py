@@ -405,6 +405,10 @@ def _products(multiply: OpComputation, fault: Planted | None, factors: Same) -> 
     return None if made is None else made.outputs[0]
 
 
+PAIRWISE = ("neighbours", "halves", "sequential")
+"""The trees whose additions have two operands."""
+
+
 def _added(computation: TileComputation, fault: Planted, products: Codes, c: Codes, right: Codes) -> Codes | None:
     """Add products and C one by one, with a fault in sums that carry; None for a rule that adds otherwise. ``right``:
     the results without the fault.
@@ -439,10 +443,6 @@ def _added(computation: TileComputation, fault: Planted, products: Codes, c: Cod
     plain = summed(False)
     same = np.array_equal(plain, np.where(floats.is_nan(fmt, right), plain, right))
     return summed(True) if same else None
-
-
-PAIRWISE = ("neighbours", "halves", "sequential")
-"""The trees whose additions have two operands."""
 
 
 def _in_unit(name: str, place: str, fault: Planted, computation: TileComputation) -> Cause:

@@ -155,7 +155,7 @@ def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitti
     if isinstance(type_, ty.FloatType):
         return fast.convert(source, type_.format, codes, fitting.rounding, fitting.policy).codes
     if isinstance(type_, ty.FixedType):
-        # The modes of the type say what becomes of numbers that it does not have.
+        # The modes of the type round numbers, and bring them into its range.
         try:
             return fixed_point.codes_of(type_.format, fixed_point.of_floats(source, codes, type_.format))
         except ValueError as error:

@@ -100,7 +100,7 @@ def test_what_is_not_published(
         (recording("sm_103/f16", 8, d_f32=[0]), "sm_103 has no model: Blackwell Ultra"),
         (
             {"x": np.zeros(3)},
-            "'x' is no part of a recording\nhint: the keys of a recording are CHIP/INSTRUCTION/a, b, c and d",
+            "'x' does not belong to a recording\nhint: the keys of a recording are CHIP/INSTRUCTION/a, b, c and d",
         ),
         (
             {**recording("A100/f16", 8, d_f32=[0]), "A100/f16/c": np.array([1 << 40], np.uint64)},

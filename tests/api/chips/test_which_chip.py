@@ -73,9 +73,9 @@ def test_one_row_and_c() -> None:
         hu.which_chip([1.0, 2.0], [1.0], None, [1.0], type="f16", acc="f32")
     with pytest.raises(InputError, match="must be floats"):
         hu.which_chip([1], [1], None, [1], type="i8", acc="i32")
-    with pytest.raises(InputError, match=r"a, element \[0\]: 0x12c is no code of f8E4M3FN, which has 8 bits"):
+    with pytest.raises(InputError, match=r"a, element \[0\]: 0x12c does not fit in the 8 bits of f8E4M3FN"):
         hu.which_chip(np.array([300], np.uint16), [1], None, [1], type="f8E4M3FN", acc="f32")
-    with pytest.raises(InputError, match=r"c, element \[0\]: 0x10000000000 is no code of f32"):
+    with pytest.raises(InputError, match=r"c, element \[0\]: 0x10000000000 does not fit in the 32 bits of f32"):
         hu.which_chip([[1.0]], [[1.0]], np.array([1 << 40], np.uint64), [1.0], type="f16", acc="f32")
     # C has the type that is given for it, also if it is not given itself.
     given, none = (hu.which_chip([1.0], [1.0], c, [1.0], type="f16", acc=("f16", "f32")) for c in ([0.0], None))

@@ -294,7 +294,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     ((*VECTOR_SETS_ADDF[2:], "--random-bits", "8"), 2, "can be used only with --rounding=stochastic"),
     (("arith.truncf", "--from", "f32", "--type", "f16", "--rounding", "stochastic", "--format", "runs"), 2, "random"),
     (("arith.andi", "--type", "i8", "--flags"), 2, "sets no exception flags"),
-    (("arith.addf", "--type", "ac_fixed<8,4>"), 2, "hint: these ops are fixed_add, fixed_sub, fixed_mul, fixed_convert"),
+    (("arith.addf", "--type", "ac_fixed<8,4>"), 2, "hint: these ops do: fixed_add, fixed_sub, fixed_mul, fixed_convert"),
     (("fixed_add", "--type", "ac_fixed<8,4,true,RND>"), 2, "rounding is 'RND', but must be one of AC_TRN"),
     (("fixed_add", "--type", "ap_ufixed<8,4>"), 2, "write ac_fixed<bits, bits before the point, false, rounding"),
     (("fixed_add", "--type", "f16"), 2, 'must be fixed-point-like, such as "ac_fixed<16, 8>"'),
