@@ -168,7 +168,7 @@ def _unused(main: Operation) -> list[Operation]:
 def _used(ops: Iterable[Operation]) -> set[SSAValue]:
     found: set[SSAValue] = set()
     for op in ops:
-        found.update(op.operands, *(passed for _, passed in op.successors))
+        found.update(op.used_values)
     return found
 
 

@@ -791,16 +791,12 @@ def mutant(module: Module, rng: random.Random) -> Module | None:
 
 def _without_unused(draft: Draft) -> None:
     """Drop ops that have results which nothing uses, and no memory."""
-    used = Counter(value for op in draft.main.walk() for value in _uses(op))
+    used = Counter(value for op in draft.main.walk() for value in op.used_values)
     for op in reversed(draft.ops(lambda op: op.results)):
-        values = [value for inner in op.walk() for value in (*_uses(inner), *inner.results)]
+        values = [value for inner in op.walk() for value in (*inner.used_values, *inner.results)]
         if not any(used[result] for result in op.results) and not any(map(_is_memory, values)):
-            used.subtract(value for inner in op.walk() for value in _uses(inner))
+            used.subtract(value for inner in op.walk() for value in inner.used_values)
             drop(op)
-
-
-def _uses(op: Operation) -> list[SSAValue]:
-    return [*op.operands, *(value for _, passed in op.successors for value in passed)]
 
 
 def _is_memory(value: SSAValue) -> bool:
