@@ -35,7 +35,8 @@ class ProgramKind:
     program that does not run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one
     input after the other; ``tensor_inputs``: the same for one with a tensor, which holds many numbers; 0 means
     ``inputs``. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
-    its inputs.
+    its inputs. ``learn``: is called with each program that a pass changes without a finding, and with its ops before
+    and after the pass, counted by name.
     """
 
     functions: Callable[[int, int, int], Iterator[RandomFunction]]

@@ -565,7 +565,7 @@ def _counts(op: Operation) -> list[int]:
 
 
 def _mask_type(value: SSAValue) -> ty.Type | None:
-    """Return the type of masks of a vector, or of all vectors that are joined to one of two axes or more."""
+    """Return the type of the masks of a vector; None for another value."""
     return replace(value.type, element=ty.I1) if isinstance(value.type, ty.VectorType) else None
 
 
