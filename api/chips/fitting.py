@@ -21,7 +21,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.spelling import table_lines, value_text
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
-from halfulp.semantics.matrix_units.aligned_sums import holds_products
+from halfulp.semantics.matrix_units.aligned_sums import fits
 
 Indices = npt.NDArray[np.intp]
 
@@ -230,7 +230,7 @@ def fit_accumulator(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: An
 
     Raises InputError for shapes that do not match, for a number in ``d`` that its type does not have, and for rows that
     contradict each other; TypeMismatch for arrays of other types; Unsupported for types whose sums are not defined or
-    whose products have too many bits.
+    whose sums have too many bits.
 
         >>> found = hu.fit_accumulator([[1.0, 1.0]], [[1.0, 2**-12]], None, [1.0], type="f8E5M2", acc="bf16")
         >>> found.accumulator.bits, 11 in found.open["bits"]
@@ -250,8 +250,12 @@ def fit(rows: Rows, chips: bool = True) -> AccumulatorFit:
         Accumulator().check((op.a, op.b), op.d)
     except ValueError as error:
         raise Unsupported(str(error).removeprefix("accumulator: ")) from None
-    if not holds_products(op):
-        raise Unsupported(f"accumulators of {op.a} * {op.b} are not searched: their products have more than 62 bits")
+    if not fits(Accumulator(bits=0), op):
+        raise Unsupported(
+            f"sums of {rows.length} products of {op.a} * {op.b} in {op.d} are not searched: "
+            "integers of 64 bits do not hold them",
+            hint='give arrays of the types of the unit, as hu.convert(a, "f16") makes them',
+        )
     if op.c != op.d:
         raise Unsupported(f"C is {op.c} and D is {op.d}: accumulators are searched only if they have the same type")
     _check_consistent(rows)

@@ -63,6 +63,8 @@ program to the stages, and halfulp runs it there. `runner:STAGE` stands for mlir
 that stage to machine code. All results must have the bits of the program on tensors.
 
 A program with an unexplained difference is reduced, unless it was run by mlir-runner.
+
+--pass tests the claims of passes; halfulp fuzz --pass --help has its options.
 """
 
 

@@ -170,6 +170,8 @@ def parse(words: Sequence[str]) -> tuple[str, Any]:
     if wrong := _wrong_setting():  # before the command is loaded, for its modules read the settings
         raise SystemExit(fail(wrong))
     rest = words[len(name.partition(" --")[0].split()) :]
+    if " --" in name and rest[-1:] in (["-h"], ["--help"]):  # the option before it would take it for its value
+        rest = rest[-1:]
     given = command_parser(name).parse_args(_negative_values(rest) if name in _OF_NUMBERS else rest)
     return name, taken(command_named(name).arguments, vars(given))
 

@@ -51,6 +51,8 @@ def test_help_and_version(command: Command) -> None:
         assert (code, err) == (0, "")
         assert out.startswith("usage: halfulp")
         assert "exit codes: 0 fine" in out
+    code, out, _ = command("fuzz", "--pass", "--help")  # of the form that an option selects
+    assert (code, "--from START" in out) == (0, True)
     code, out, _ = command("--version")
     assert code == 0
     assert out.startswith("halfulp 0.")
