@@ -61,7 +61,7 @@ def bisect(
     after each pass.
     ``arguments``: the arguments of one call, as for `halfulp.run`; without them, ``n`` sets of arguments are made with
     ``seed``.
-    ``function``: the name of the function; by default the only public one.
+    ``function``: the name of the function; by default the only public one, or @main.
     ``max_steps``: the largest number of ops in one run.
     ``fp_contract``: which fused multiply-adds are permitted: "fast" permits all, any other value only those of ops with
     the flag contract.

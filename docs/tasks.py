@@ -523,7 +523,7 @@ SPELLED = {
     "MapLayout": "the places of elements in memory, for an affine map that strides cannot describe",
     "Allocation": "the memory that buffers share; `hu.Buffer.allocate` and `from_numpy` make it",
     "AttributeKind": "a class of attributes; the result is an object of this class",
-    "Attribute, SymbolRefAttr": "an attribute of MLIR; `Module.lookup` takes `@a::@b` also as text",
+    "Attribute, DialectAttr, SymbolRefAttr": "an attribute of MLIR; `Module.lookup` takes `@a::@b` also as text",
     "Axes, Figure": "classes of matplotlib",
     "Bits": "`bitstring.Bits`",
     "Block, Site, TracedValue": "parts of a program or a trace: listeners get them, and steps have them",

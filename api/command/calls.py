@@ -133,7 +133,7 @@ class FunctionOptions(CallOptions, InputOptions):
 
     file: str = argument("FILE", SOURCE_FILE)
     function: str | None = option(
-        "NAME", "the function to call (default: the only public one); @a::@b for a nested one"
+        "NAME", "the function to call (default: the only public one, or @main); @a::@b for a nested one"
     )
     random: str | None = option(
         "SOURCE",

@@ -201,7 +201,7 @@ class WorkgroupsArguments(CallOptions, SemanticsOptions):
 
     file: str = argument("FILE", SOURCE_FILE)
     function: str | None = option(
-        "NAME", "the function (default: the only one with a dispatch_config, or the only public one)"
+        "NAME", "the function (default: the only one with a dispatch_config, or the only public one, or @main)"
     )
     input: tuple[str, ...] = repeated("VALUE", "the next workload value or argument")
     json: bool = flag("print one JSON object")

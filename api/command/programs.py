@@ -52,7 +52,9 @@ class KnownOption:
 class ProgramOptions(KnownOption):
     """The function of a program that is compared, its inputs, and the semantics."""
 
-    function: str | None = option("NAME", "the function to run (default: the only public one; for two versions: all)")
+    function: str | None = option(
+        "NAME", "the function (default: the only public one, or @main; for two versions: all)"
+    )
     input: tuple[str, ...] = repeated("VALUE", "the next argument, as for run")
     seed: int = option("N", "the seed of the generated inputs (default: 0)", 0, type=int)
     profile: str = profile_option("the profile that halfulp uses")

@@ -97,7 +97,7 @@ class ComputationOptions:
         "for a program with program_rounding=stochastic: philox:seed=1 (the number of each row's run is a column) "
         "or lfsr:width=16,taps=16+14+13+11,seed=1",
     )
-    function: str | None = option("NAME", "for a program: the function (default: the only public one)")
+    function: str | None = option("NAME", "for a program: the function (default: the only public one, or @main)")
     mma: Any = option(
         "MODEL", "for tile operations: the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,..."
     )

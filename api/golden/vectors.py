@@ -227,7 +227,7 @@ def vectors(
     ``random``: for a program that rounds stochastically, the source of its random bits, as for `run`. With Philox, the
     vectors have a column with the number of each row's run.
     ``profile``: as for `run`.
-    ``function``: the name of the function of a program; by default the only public one.
+    ``function``: the name of the function of a program; by default the only public one, or @main.
     ``flags``: False for vectors without exception flags, True to require them.
     ``keep_ub``: keep rows with undefined behaviour, with poison as their results. By default they are left out.
     ``mma``: for a tile operation or a program, the model of the additions, as for `run`. A row of a tile operation is a

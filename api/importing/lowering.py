@@ -434,9 +434,7 @@ def without_tensors(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def leaves_of(arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
-    """Return the arrays in arguments for a function of JAX, with the dtypes that JAX gives to them. A key of random
-    numbers becomes its words.
-    """
+    """Return the arrays in arguments for a function of JAX, with the dtypes that JAX gives to them."""
     jax: Any = import_module("jax")
 
     def array(leaf: Any) -> npt.NDArray[Any]:
@@ -444,9 +442,7 @@ def leaves_of(arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
             raise TypeMismatch(
                 f"an argument is {leaf}, which has no values", hint="give an array; hu.from_jax needs only shapes"
             )
-        given = jax.numpy.asarray(leaf)
-        is_key = jax.numpy.issubdtype(given.dtype, jax.dtypes.prng_key)
-        return np.asarray(jax.random.key_data(given) if is_key else given)
+        return as_array(jax.numpy.asarray(leaf), "an argument")
 
     return tuple(map(array, jax.tree.leaves(arguments)))
 

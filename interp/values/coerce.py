@@ -35,13 +35,16 @@ def as_array(data: Any, what: str) -> npt.NDArray[Any]:
     """Return an array, a tensor or nested lists as a NumPy array in the byte order of the machine.
 
     A torch tensor is detached; its floats that NumPy lacks become those of ml_dtypes, and a packed pair of
-    float4_e2m1fn_x2 becomes two elements of the last axis, the low half of the byte first.
+    float4_e2m1fn_x2 becomes two elements of the last axis, the low half of the byte first. A key of random numbers of
+    JAX becomes its words.
 
     Raises InputError for masked elements, and TypeMismatch for rows of different lengths, and for a tensor that is not
     an ordinary one on the CPU.
     """
     if is_tensor(data):
         return _of_tensor(data, what)
+    if _is_key(data):
+        data = sys.modules["jax"].random.key_data(data)
     mask = masked(data)
     if mask is not None and mask.any():
         raise InputError(
@@ -83,6 +86,12 @@ def is_tensor(data: Any) -> bool:
     """Tell whether an object is a torch tensor. torch is not imported for it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(data, getattr(torch, "Tensor", ()))
+
+
+def _is_key(data: Any) -> bool:
+    """Tell whether an object is an array of JAX's keys of random numbers, which NumPy refuses. JAX is not imported."""
+    jax: Any = sys.modules.get("jax")
+    return jax is not None and isinstance(data, jax.Array) and jax.dtypes.issubdtype(data.dtype, jax.dtypes.prng_key)
 
 
 def _of_tensor(tensor: Any, what: str) -> npt.NDArray[Any]:

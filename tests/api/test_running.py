@@ -96,6 +96,8 @@ def test_entry() -> None:
         hu.run("module {}")
     only = "func.func private @p() { return }\nfunc.func @q() { return }\nfunc.func private @d()"
     assert hu.run(only) == ()
+    several = "func.func @compare() { return }\nfunc.func @main() -> i8 { %0 = arith.constant 4 : i8\n return %0 : i8 }"
+    assert hu.run(several)[0].item() == 4  # what JAX makes for a comparator that a custom call names is public
 
 
 def test_arguments_that_do_not_fit_name_argument_expected_and_given() -> None:

@@ -58,6 +58,16 @@ def test_shapes_suffice_and_other_values_go_in_before() -> None:
 
 
 @JAX
+def test_a_key_of_random_numbers_is_its_words() -> None:
+    def split(key: Any) -> Any:
+        return jax().random.split(key)
+
+    key = jax().random.key(7)
+    for (found,) in (hu.run(split, key), hu.run(hu.from_jax(split, key), key)):
+        assert np.array_equal(found.numpy(), jax().random.key_data(split(key)))
+
+
+@JAX
 def test_a_compiled_function_must_keep_its_arguments() -> None:
     def first(x: Any, y: Any) -> Any:
         return x
