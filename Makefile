@@ -4,6 +4,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 TEST_ARGS ?=
 EXTRAS ?= test
+MOST ?= 6
 ONLY ?=
 RESULTS ?=
 BASE ?=
@@ -22,8 +23,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo 'make demo             install into .venv and run $(DEMO_FILE)'
-	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
-	@echo 'make test-long        the tests that `make test` leaves out because they take seconds each: minutes'
+	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2, MOST=6 sets of parameters)'
+	@echo 'make test-long        what `make test` leaves out: tests of seconds, and sets of parameters beyond $(MOST): minutes'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
 	@echo 'make added            the tests that a new format, op, oracle or format of vectors must satisfy: a minute'
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
@@ -40,10 +41,10 @@ demo: $(VENV)/.installed
 	$(VENV)/bin/halfulp run $(DEMO_FILE) --function=main $(DEMO_INPUTS)
 
 test: $(VENV)/.installed-test
-	$(PYTEST) --durations=15 --durations-min=2 -m 'not lint' $(TEST_ARGS)
+	$(PYTEST) --most $(MOST) --durations=15 --durations-min=2 -m 'not lint' $(TEST_ARGS)
 
 test-long test-exhaustive: test-%: $(VENV)/.installed-test
-	$(PYTEST) --durations=15 -m '$* and not lint' $(TEST_ARGS)
+	$(PYTEST) --most $(MOST) --durations=15 -m '$* and not lint' $(TEST_ARGS)
 
 added: $(VENV)/.installed-test
 	$(PYTEST) -q -m added $(TEST_ARGS) $$(grep -rl 'mark\.added' tests --include='test_*.py')

@@ -288,12 +288,35 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--most", type=int, help="of a test with more sets of parameters than this, the others count as long"
+    )
+
+
+def _mark_beyond(most: int, items: list[pytest.Item]) -> None:
+    """Mark tests as long, so that of each function at most this number is not: from its first set of parameters to its
+    last, at equal distances.
+    """
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not any(map(item.get_closest_marker, ("long", "exhaustive"))):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for tests in functions.values():
+        kept = {number * (len(tests) - 1) // (most - 1) for number in range(most)}
+        for number, item in enumerate(tests if len(tests) > most else ()):
+            if number not in kept:
+                item.add_marker("long")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that use mlir-opt; deselect long and exhaustive tests by default."""
     for item in items:
         if "mlir_opt" in getattr(item, "fixturenames", ()):
             item.add_marker("mlir")
+    if config.option.most:
+        _mark_beyond(config.option.most, items)
     part, parts = map(int, f"{LONG}/1".split("/")[:2])
     absent = []
     for marker, asked in (("exhaustive", os.environ.get("HALFULP_EXHAUSTIVE") == "1"), ("long", part)):

@@ -92,6 +92,23 @@ def test_what_is_absent_fails_where_it_is_required(tmp_path: Path) -> None:
 
 
 @pytest.mark.mlir
+def test_of_many_parameters_some_count_as_long(tmp_path: Path) -> None:
+    suite = (
+        "import pytest\n\n@pytest.mark.parametrize('n', range(11))\ndef test_many(n): assert n in (0, 5, 10)\n"
+        "@pytest.mark.parametrize('n', range(3))\ndef test_few(n): pass\n"
+    )
+    for number, (arguments, expected) in enumerate(
+        (
+            ((), {"passed": 6, "failed": 8}),
+            (("--most", "3"), {"passed": 6, "deselected": 8}),
+            (("--most", "3", "-m", "long"), {"failed": 8, "deselected": 6}),
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert run_suite(folder, suite, {}, *arguments)[0] == expected
+
+
 @pytest.mark.parametrize("suite", [SKIPS_ITSELF, MODULE_SKIPS_ITSELF])
 def test_a_skip_fails_where_mlir_is_required(tmp_path: Path, suite: str) -> None:
     counts, output = run_suite(tmp_path, suite, {"HALFULP_REQUIRE_MLIR": "1"})
