@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, Place] = {
     "formats": Place("formats", "LIST", "list the float formats, or describe one"),
     "formats --explore": Place("formats", "EXPLORE", "write a page that shows any rounding"),
     "translate": Place("translate", "TRANSLATE", "read and verify MLIR text or bytecode, and print text or bytecode"),
+    "translate --check": Place("text_check", "CHECK", "compare how halfulp and real MLIR read and print a file"),
     "translate --summary": Place("translate", "INSPECT", "show the contents of a bytecode file"),
     "verify": Place("verify", "VERIFY", "check ops against other implementations"),
     "verify --ulp": Place("verify", "ACCURACY", "measure how wrong an implementation of a function or an op is"),

@@ -18,7 +18,7 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.closed_programs import ByOps, text_of
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
-from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.oracles.tool import PassPipeline, Tool
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
@@ -161,12 +161,17 @@ DIFFERENT_LINES = 40
 """If runs of the passes give different texts, the most lines of the difference that are shown."""
 
 
-def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
-    """Return the pipeline of the mlir-opt that the options name. Raise InputError if it is not available."""
+def mlir_named(arguments: PassOptions) -> Tool:
+    """Return the mlir-opt that the options name. Raise InputError if it is not available."""
     try:
-        return PassPipeline(find_mlir_opt(arguments.mlir), pipeline)
+        return find_mlir_opt(arguments.mlir)
     except Unavailable as reason:
         raise errors.InputError(str(reason), hint="--mlir=22, 24 or PATH names another one") from None
+
+
+def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
+    """Return the pipeline of the mlir-opt that the options name. Raise InputError if it is not available."""
+    return PassPipeline(mlir_named(arguments), pipeline)
 
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:

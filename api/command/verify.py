@@ -21,7 +21,7 @@ from halfulp.conformance.comparing.inputs import Coverage
 from halfulp.conformance.files import replaced
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify
-from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, TAKES_MLIR, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
 from halfulp.described import amount, argument, choice, first_given, flag, option, positive, repeated
 from halfulp.drawing.figures import ending_of, save
@@ -43,9 +43,10 @@ If there are at most 2**24 inputs, every input is tested; otherwise all combinat
 Without an op, all ops are checked against all installed oracles, and the command writes a report. Without an op but
 with --against npz=FILE, every result in the file is checked.
 
-An oracle is another implementation: apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant,
-mlir-math-llvm, mlir-math-expand, mlir-math-funcs, mlir-math-apfloat, mlir-math-polynomial (mlir-opt and mlir-runner
-22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification, on Python integers).
+An oracle is another implementation: apfloat (libLLVM), mlir-fold (any mlir-opt: --mlir), mlir-runtime,
+mlir-native, mlir-expand, mlir-quant, mlir-math-llvm, mlir-math-expand, mlir-math-funcs, mlir-math-apfloat,
+mlir-math-polynomial (mlir-opt and mlir-runner 22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the
+specification, on Python integers).
 """
 
 MAX_BITS = 32
@@ -80,6 +81,11 @@ class VerifyArguments:
     source: str | None = option("TYPE[,TYPE...]", "for a cast: the element types of the operands", name="--from")
     attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property of the op, as for eval")
     against: str | None = option("ORACLE[,ORACLE...]", "the oracles to use (default: all that are installed)")
+    mlir: str | None = option(
+        "MLIR",
+        "the MLIR of mlir-fold: 22, mlir-opt-22 on PATH; 24, the Python package torch-mlir; python:PACKAGE, other "
+        "bindings; or the path of an mlir-opt (default: $HALFULP_MLIR_OPT, else 22 if it is installed, else 24)",
+    )
     profile: str | None = option(
         "NAME[,FIELD=VALUE...]", "the profile of the results that the answers are compared with"
     )
@@ -110,12 +116,19 @@ def verify_ops(arguments: VerifyArguments, sources: Sources) -> int:
     option = first_given(arguments, _FOR_ALL if arguments.op else _FOR_ONE)
     if option is not None:
         return console.fail(f"{option} can be used only {'without' if arguments.op else 'with'} an op")
+    _check_mlir(arguments)
     return _verify_op(arguments.op, arguments, sources) if arguments.op else _verify_everything(arguments)
 
 
 VERIFY = Command(
     VerifyArguments, verify_ops, _VERIFY, console.EXIT_CODES.replace("1 values differ,", "1 unexplained differences,")
 )
+
+
+def _check_mlir(arguments: VerifyArguments) -> None:
+    """Raise InputError if none of the oracles takes the MLIR that --mlir names."""
+    if arguments.mlir is not None and not TAKES_MLIR & set(_asked(arguments.against)):
+        raise InputError(f"--mlir is for {', '.join(sorted(TAKES_MLIR))} only")
 
 
 def _asked(spelling: str | None) -> list[str]:
@@ -129,7 +142,7 @@ def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
     codes = []
     for name in _asked(arguments.against):
         try:
-            asked: Oracle = oracle(name)
+            asked: Oracle = oracle(name, arguments.mlir)
         except Unavailable as reason:
             console.say(f"{'error' if arguments.against else 'skipped'}: {name}: {reason}")
             codes += [console.WRONG_USE] if arguments.against else []
@@ -172,7 +185,7 @@ def _verify_everything(arguments: VerifyArguments) -> int:
     if unknown:
         return console.fail(f"unknown oracle {unknown[0]!r}; the oracles are {', '.join(ORACLES)}")
     level = arguments.level or "sample"
-    plan = list(jobs(level, arguments.seed, names))
+    plan = list(jobs(level, arguments.seed, names, mlir=arguments.mlir))
     if not plan:
         return console.fail(f"there is nothing to ask of {', '.join(names)}")
     with _delivery(arguments.output) as deliver:

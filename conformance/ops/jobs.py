@@ -27,7 +27,7 @@ from halfulp.conformance.comparing.check import Tally, check, error_bounds, know
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import Coverage, covered, float_types, inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles import TAKES_MLIR, oracle
 from halfulp.conformance.oracles.oracle import Oracle, Unavailable
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import llvm
@@ -398,7 +398,10 @@ def _begin() -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """One case for one oracle. ``bits``: all operands are enumerated if they have at most so many bits together."""
+    """One case for one oracle. ``bits``: all operands are enumerated if they have at most so many bits together.
+
+    ``mlir``: the mlir-opt of the oracle, if it takes one.
+    """
 
     family: str
     oracle: str
@@ -406,6 +409,7 @@ class Job:
     count: int
     bits: int
     seed: int
+    mlir: str | None = None
 
 
 @dataclass
@@ -440,15 +444,19 @@ class ConformanceReport:
         return [*self.stale(), *self.unpinned(), *self.exceeded()]
 
     def unpinned(self) -> list[str]:
-        """Return texts about the divergences whose count differs from the count that is recorded for this level."""
+        """Return texts about the divergences whose count differs from the count that is recorded for this level. Of
+        oracles with any mlir-opt, the counts of MLIR 22 are recorded.
+        """
         if self.seed:
             return []
+        other = {name for name in TAKES_MLIR if not self.versions.get(name, "22").startswith("22")}
         found, field_ = self.known(), {"full": "counts", "sample": "sampled"}[self.level]
         return [
-            f"{row.name} ({name}): {found[name][row.name]:,} elements, pinned are {getattr(row, field_).get(name, 0):,}"
+            f"{row.name} ({name}): {found[name][row.name]:,} elements, pinned are {pinned:,}"
             for row in divergences()
             for name in row.tools
-            if name in found and not row.sporadic and found[name][row.name] != getattr(row, field_).get(name, 0)
+            if name in found and name not in other and not row.sporadic
+            if found[name][row.name] != (pinned := getattr(row, field_).get(name, 0))
         ]
 
     def exceeded(self) -> list[str]:
@@ -474,7 +482,13 @@ class ConformanceReport:
         ]
 
 
-def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family: str | None = None) -> Iterator[Job]:
+def jobs(
+    level: str,
+    seed: int = 0,
+    oracles: Iterable[str] | None = None,
+    family: str | None = None,
+    mlir: str | None = None,
+) -> Iterator[Job]:
     """Yield the jobs of a level ("full" or "sample"), for the given oracles (all) and family (all)."""
     wanted = None if oracles is None else set(oracles)
     for row in FAMILIES:
@@ -482,7 +496,7 @@ def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family
         names = [name for name in row.oracles if wanted is None or name in wanted]
         if family in (None, row.name) and names and (count or bits):
             for asked, name in product(_cases(row), names):
-                yield Job(row.name, name, asked, count, bits, seed)
+                yield Job(row.name, name, asked, count, bits, seed, mlir)
 
 
 @cache
@@ -501,9 +515,9 @@ def run_jobs(
     """Do all jobs in ``workers`` processes. Missing oracles are in the report, and never count as agreeing."""
     report = ConformanceReport(level, seed)
     started = time.monotonic()
-    for name in dict.fromkeys(job.oracle for job in plan):
+    for name, mlir in dict.fromkeys((job.oracle, job.mlir) for job in plan):
         try:
-            report.versions[name] = _oracle(name).version
+            report.versions[name] = _oracle(name, mlir).version
         except Unavailable as reason:
             report.missing[name] = str(reason)
     todo = [job for job in plan if job.oracle not in report.missing]
@@ -536,7 +550,7 @@ def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
 def _done_job(job: Job) -> tuple[Job, Tally, Coverage | None]:
     tally, coverage = Tally(), None
     for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
-        found = check(_oracle(job.oracle), job.case, inputs, known_differences())
+        found = check(_oracle(job.oracle, job.mlir), job.case, inputs, known_differences())
         tally.add(found)
         if found.compared:
             seen = covered(job.case, inputs, is_exhaustive(job.case, job.bits), found.answered)
@@ -545,5 +559,5 @@ def _done_job(job: Job) -> tuple[Job, Tally, Coverage | None]:
 
 
 @cache
-def _oracle(name: str) -> Oracle:
-    return oracle(name)
+def _oracle(name: str, mlir: str | None) -> Oracle:
+    return oracle(name, mlir)

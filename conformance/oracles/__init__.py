@@ -32,8 +32,13 @@ TAKES_ARGUMENT = frozenset({"npz", "command"})
 """Oracles that need an argument: ``npz=results.npz``, ``command=./program``."""
 
 
-def oracle(spelling: str) -> Oracle:
-    """Return the oracle of that name. ``name=argument`` passes an argument, as in ``npz=results.npz``.
+TAKES_MLIR = frozenset({"mlir-fold"})
+"""Oracles that any mlir-opt, or bindings of MLIR, can answer; the others named ``mlir-`` need MLIR 22."""
+
+
+def oracle(spelling: str, mlir: str | None = None) -> Oracle:
+    """Return the oracle of that name. ``name=argument`` passes an argument, as in ``npz=results.npz``. ``mlir``: the
+    mlir-opt of the oracles of `TAKES_MLIR`, for `find_mlir_opt`.
 
     Raises Unavailable if the tool is missing or of the wrong version, ValueError for an unknown name.
     """
@@ -44,6 +49,7 @@ def oracle(spelling: str) -> Oracle:
         raise ValueError(f"write {name}=..." if name in TAKES_ARGUMENT else f"{name} takes no argument")
     module, cls = _CLASSES[name]
     # One class has several names, and differs by them.
-    arguments = [argument] if equals else [name] if cls == "MlirMath" else []
+    arguments: list[str | None] = [argument] if equals else [name] if cls == "MlirMath" else []
+    arguments += [mlir] if name in TAKES_MLIR else []
     made: Oracle = getattr(import_module(f"{__name__}.{module}"), cls)(*arguments)
     return made

@@ -68,9 +68,11 @@ def joined(texts: Sequence[str]) -> str:
     return f"{MARKER}\n".join(texts)
 
 
-def separated(text: str) -> list[Module]:
-    """Parse the modules that a tool printed with ``--split-input-file``. Raises ParseError and VerifyError."""
-    return [parse_module(part.text, verify=False) for part in split_input(text)]
+def separated(text: str, schema: Schema = Schema.MLIR22) -> list[Module]:
+    """Parse the modules that a tool of this version of MLIR printed with ``--split-input-file``. Raises ParseError and
+    VerifyError.
+    """
+    return [parse_module(part.text, verify=False, schema=schema) for part in split_input(text)]
 
 
 def integer_type(element: ty.Type) -> ty.Type:

@@ -36,6 +36,9 @@ _DUMPED = {
 _PIPELINE = "--pass-pipeline="
 _SERVE = "--serve="
 _OTHERS = {"--allow-unregistered-dialect", "--split-input-file", "--mlir-disable-threading"}
+_HEX = "--mlir-print-elementsattrs-with-hex-if-larger="
+"""Bindings write more than 100 elements in hexadecimal, and fewer exactly in any case."""
+_RESOURCES = "{-#"
 
 
 class Child:
@@ -58,6 +61,7 @@ class Child:
 
     def reply(self, options: list[str], text: str) -> dict[str, Any]:
         """Return what mlir-opt would print for these options, and its exit code."""
+        options = [one for one in options if not one.startswith(_HEX)]
         unknown = [one for one in options if one not in _PRINTED | _DUMPED and one not in _OTHERS]
         pipelines = [one.removeprefix(_PIPELINE) for one in unknown if one.startswith(_PIPELINE)]
         if len(pipelines) < len(unknown):
@@ -72,11 +76,12 @@ class Child:
         return {"code": int(bool(said)), "printed": MARKER.join(printed), "said": "\n".join(said)}
 
     def _module(self, options: list[str], pipeline: str, text: str) -> str:
-        if not self._left:
+        # A context keeps the resources of a module, and gives those of the next one other names.
+        if not self._left or _RESOURCES in text:
             self._context = self._ir.Context()
             self._context.enable_multithreading(False)
             self._managers = {}
-            self._left = MODULES_OF_A_CONTEXT
+            self._left = 1 if _RESOURCES in text else MODULES_OF_A_CONTEXT
         self._left -= 1
         self._context.allow_unregistered_dialects = "--allow-unregistered-dialect" in options
         form = {name: option in options for option, name in _PRINTED.items()}

@@ -1,4 +1,4 @@
-"""Fold constants with mlir-opt 22: single ops and whole programs (docs: "Canonicalization")."""
+"""Fold constants with mlir-opt: single ops and whole programs (docs: "Canonicalization")."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.comparing.refinement import differing
 from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.jit import PRINTERS, MlirTools, printing
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -22,15 +23,14 @@ from halfulp.conformance.oracles.oracle import (
     blank,
     unanswered,
 )
-from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.oracles.tool import Tool
 from halfulp.fp_formats.formats import Codes, Mask, ints_to_codes
+from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
-
-VERSION = "22."
 
 FOLDING = "canonicalize"
 RUNNING = "inline,func.func(canonicalize,sccp,canonicalize)"
@@ -60,13 +60,13 @@ Group = npt.NDArray[np.intp]
 
 
 class MlirFold:
-    """Constant folding by ``mlir-opt-22`` (or the program that HALFULP_MLIR_OPT names)."""
+    """Constant folding by mlir-opt. ``mlir``: which one, for `find_mlir_opt`; mlir-opt-22 is preferred."""
 
     name = "mlir-fold"
     profile = "mlir22-fold"
 
-    def __init__(self) -> None:
-        self._tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", VERSION)
+    def __init__(self, mlir: str | None = None) -> None:
+        self._tool = find_mlir_opt(mlir, older=True)
         self.version = self._tool.version
 
     def refuses(self, case: OpCase) -> str | None:
@@ -128,10 +128,10 @@ def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str
     )
 
 
-def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
+def read(text: str, count: int, schema: Schema) -> list[tuple[Module, list[Answer | None]]]:
     """Read the ``count`` modules of a text and the results of their entries. Raises OracleError "garbage"."""
     try:
-        found = [(module, pr.returned_values(module)) for module in pr.separated(text)]
+        found = [(module, pr.returned_values(module)) for module in pr.separated(text, schema)]
     except (HalfulpError, ValueError) as error:
         raise OracleError("garbage", f"mlir-opt printed no readable result: {error}") from None
     if len(found) != count:
@@ -180,7 +180,7 @@ def _fold_apart(
         batch = batches.pop()
         try:
             printed = fold(tool, [asked[place] for place in batch], pipeline, 10 + 0.1 * len(batch))
-            results |= zip(batch, read(printed, len(batch)), strict=True)
+            results |= zip(batch, read(printed, len(batch), tool.schema), strict=True)
         except OracleError as error:
             if len(batch) > 1:
                 batches += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
@@ -272,7 +272,8 @@ class Asking:
             codes = [operand[group] for operand in self._inputs]
             builder.ask(self._case, codes, None if scalars else (len(group),))
         try:
-            values = read(fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120), 1)[0][1]
+            printed = fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120)
+            values = read(printed, 1, self._tool.schema)[0][1]
         except OracleError:
             if len(groups) == 1:
                 raise

@@ -171,20 +171,22 @@ def _is_installed(package: str) -> bool:
         return False
 
 
-def find_mlir_opt(named: str | None = None) -> Tool:
+def find_mlir_opt(named: str | None = None, older: bool = False) -> Tool:
     """Find what runs passes. ``named``: "22" for mlir-opt-22 on PATH, "24" for the wheel torch-mlir, "python:PACKAGE"
     for other bindings, or the path of an mlir-opt of any version. Without a name: the program that HALFULP_MLIR_OPT
-    names, else the wheel if it is installed, else mlir-opt-22.
+    names, else the wheel if it is installed, else mlir-opt-22. ``older``: the wheel only if there is no mlir-opt-22.
 
     Raises Unavailable with the reason.
     """
-    if named is None and os.environ.get(_VARIABLE):
-        return find_tool(_OLDER, _VARIABLE, "", MLIR_VERSION)
-    if named is None and find_spec(WHEEL) is None:
+    installed = find_spec(WHEEL) is not None
+    if named is None and (older or not installed or os.environ.get(_VARIABLE)):
         try:
             return find_tool(_OLDER, _VARIABLE, "", MLIR_VERSION)
         except Unavailable as reason:
-            raise Unavailable(f"{reason}; or {how_to_install('mlir')}") from None
+            if os.environ.get(_VARIABLE):
+                raise
+            if not installed:
+                raise Unavailable(f"{reason}; or {how_to_install('mlir')}") from None
     if named == "":
         raise Unavailable("no MLIR is named")
     if named in (None, "24"):

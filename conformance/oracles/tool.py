@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
+from halfulp.interp.bytecode.index import schema_of
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import FileLineCol, quoted
 from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
@@ -106,6 +107,16 @@ class Tool:
 
     path: str
     version: str
+
+    @property
+    def name(self) -> str:
+        """The name of the program, without its folder."""
+        return os.path.basename(self.path)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of MLIR whose version this is; of a version without a number, the newest one."""
+        return schema_of(f"MLIR{self.version}") or max(Schema)
 
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
         """Run the program with ``text`` on standard input and return its standard output.

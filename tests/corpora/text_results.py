@@ -6,19 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from halfulp.conformance.whole_programs import text_check
+
 RECORDED = Path(__file__).parent / "recorded" / "mlir_text_22.json"
 
-OUTCOMES: Mapping[str, str] = {
-    "same": "same text",
-    "rejected": "rejected, same message",
-    "other message": "rejected, other message",
-    "prints custom": "other custom form",
-    "prints generic": "other generic form",
-    "accepts": "accepted, but mlir-opt rejects",
-    "rejects": "rejected, but mlir-opt accepts",
-    "unknown op": "op of another dialect",
-    "crash": "crash",
-}
+OUTCOMES = {**text_check.OUTCOMES, "crash": "crash"}
 """The outcomes of a part, in the order of the table, with its headings."""
 
 
