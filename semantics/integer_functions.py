@@ -161,11 +161,12 @@ def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel
 
 class Apart(NamedTuple):
     """The elements whose integers differ from the exact integers, if read as signed and as unsigned numbers: masks, or
-    truth values for one number.
+    truth values for one number. ``inexact``: those that were computed from the bits of floats that are not exact.
     """
 
     signed: Any
     unsigned: Any
+    inexact: Any = np.False_
 
     def misread(self, signed: bool | None) -> Any:
         """Return the elements for which an op does not read the exact integer. ``signed``: see `Integral`."""

@@ -220,7 +220,14 @@ class Attribution:
         while source is not None and isinstance(source.node.kernel.real, Reinterprets):
             source = self.shares.get(source.node.operands[0].id)
         if source is None or given is None or isinstance(source.node.type, ty.IntegerType | ty.IndexType):
+            operand = share.node.operands[0].id
+            if isinstance(share.node.type, ty.FloatType) and not (
+                operand in self._unknown or self._apart.get(operand, _WHOLE).inexact
+            ):
+                share.exact, share.own, share.error = share.value, 0.0, 0.0
             return
+        if not isinstance(share.node.type, ty.FloatType) and not (source.exact - source.value).is_zero():
+            self._apart[share.id] = Apart(True, True, True)
         if source.node.type == share.node.type:
             share.exact, share.own = source.exact, 0.0
         elif isinstance(share.node.type, ty.FloatType):
@@ -248,8 +255,8 @@ class Attribution:
         if isinstance(meaning, Integral) and meaning.strict is not None:
             given.append(Apart(*wraps(meaning, [each.code for each in node.operands])))
         elif any(each.misread(reading_of(meaning)) for each in given):
-            return Apart(True, True)
-        return Apart(any(each.signed for each in given), any(each.unsigned for each in given))
+            return Apart(True, True, any(each.inexact for each in given))
+        return Apart(*map(any, zip(*given, strict=True))) if given else _WHOLE
 
     def _settled(self) -> bool:
         """Tell whether more bits would not help: the error is known closely, or not at all."""

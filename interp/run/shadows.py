@@ -91,14 +91,15 @@ class Form:
 
     ``wider``: the format whose numbers are used as the exact numbers; "" for a form that encloses the exact numbers
     between bounds. ``unknown``: the mark of a number about which nothing is known; ``wrapped``: the marks of integers
-    that differ from the exact ones, if read as signed numbers, or only if read as unsigned numbers. ``encode`` writes
+    that differ from the exact ones because an op wrapped: if read as signed numbers, only if read as unsigned numbers,
+    and in both readings. ``encode`` writes
     shadows of numbers of a type as marks, ``decode`` reads marks in one dimension.
     """
 
     wider: str
     judge: Judge
     unknown: complex
-    wrapped: tuple[complex, complex]
+    wrapped: tuple[complex, complex, complex]
     encode: Callable[[Shadow, ty.Type, Any], None]
     decode: Callable[[Any, ty.Type], Shadow]
 
@@ -272,8 +273,9 @@ class Shadows:
     def _marks_of(self, apart: Apart) -> Any:
         """Return the marks of integers."""
         exact = self.form.dtype.type(0)
-        either = np.where(apart.signed, self.form.wrapped[0], np.where(apart.unsigned, self.form.wrapped[1], exact))
-        return np.where(apart.signed & apart.unsigned, self.form.unknown, either)
+        signed, unsigned, both = self.form.wrapped
+        either = np.where(apart.signed, signed, np.where(apart.unsigned, unsigned, exact))
+        return np.where(apart.inexact, self.form.unknown, np.where(apart.signed & apart.unsigned, both, either))
 
     def _note(self, op: Operation, around: Operation, found: ShadowFigures) -> None:
         ran = (op, around) if (op, around) in self.figures else same_ran(self.made, op, around)
@@ -345,9 +347,10 @@ def _is_tainted(value: Value) -> bool:
 
 def _apart(form: Form, value: Value) -> Apart:
     """Return where integers differ from the exact ones."""
-    signed, unsigned = form.wrapped
-    inexact = np.asarray(value.open != 0)
-    return Apart(inexact & (value.open != unsigned), inexact & (value.open != signed))
+    signed, unsigned, _ = form.wrapped
+    marked = np.asarray(value.open != 0)
+    inexact = marked & ~np.isin(value.open, form.wrapped)  # type: ignore[arg-type]
+    return Apart(marked & (value.open != unsigned), marked & (value.open != signed), inexact)
 
 
 def _is_late(apart: Apart, signed: bool | None) -> Any:
@@ -381,7 +384,7 @@ def _reinterpreted(
         return None if not is_float(type_) else np.zeros(value.shape, form.dtype)
     marks: Marks = np.asarray(value.open, form.dtype)
     if not holds_floats(value) and is_float(type_):
-        # The bits are those of an integer that is exact in one of its readings.
+        # An integer that wrapped has the bits that its op defines, as those of a generator of random numbers.
         marks = np.where(np.isin(marks, form.wrapped), form.dtype.type(0), marks)
     clean = None if poison is None else poison == 0
     if is_float(type_):
@@ -395,11 +398,11 @@ def _reinterpreted(
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-ENCLOSED: Form = Form("", judge, UNKNOWN, (complex(1, inf), complex(2, inf)), encoded, decoded)
+ENCLOSED: Form = Form("", judge, UNKNOWN, (complex(1, inf), complex(2, inf), complex(3, inf)), encoded, decoded)
 FORMS: Mapping[str, Form] = {
     "": ENCLOSED,
     **{
-        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, (inf, -inf), encoded_plainly, decoded_plainly)
+        name: Form(name, partial(judge_plainly, FORMATS[name]), nan, (inf, -inf, 1.0), encoded_plainly, decoded_plainly)
         for name in WIDER
     },
 }

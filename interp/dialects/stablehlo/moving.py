@@ -50,7 +50,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_double
 from halfulp.interp.ir.operations import Operation, undefined
-from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import shape_conflict
@@ -771,14 +771,24 @@ def _bitcast_convert(op: Operation, settings: Settings) -> Function:
     return cast
 
 
+def _evaluator_of_bitcast(op: Operation) -> Any:
+    types = [ty.element_type(value.type) for value in (op.operands[0], op.results[0])]
+    if (
+        not any(isinstance(each, ty.ComplexType) for each in types)
+        and len(set(map(ty.width_of, map(ty.number_type, types)))) == 1
+    ):
+        return Elementwise(lambda op, settings: casts.bitcast())
+    # The last axis is divided or joined, so that an axis over lanes is like any other.
+    return OnValues(_bitcast_convert, in_lanes=_bitcast_convert)
+
+
 stablehlo.op(
     "bitcast_convert",
     f"$operand {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": ANY_TENSOR},
     verify=_verify_bitcast,
-    # The last axis is divided or joined, so that an axis over lanes is like any other.
-    evaluate=OnValues(_bitcast_convert, in_lanes=_bitcast_convert),
+    evaluate=PerOp(_evaluator_of_bitcast),
 )
 
 

@@ -409,7 +409,7 @@ def test_what_is_unknown_is_not_zero() -> None:
 def test_what_cannot_be_asked() -> None:
     text = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
       %c = arith.constant dense<1> : tensor<2xi32>
-      %0 = arith.divf %x, %x : tensor<2xf32>
+      %0 = arith.mulf %x, %x : tensor<2xf32>
       %1 = arith.mulf %0, %x : tensor<2xf32>
       %2 = arith.bitcast %1 : tensor<2xf32> to tensor<2xi32>
       %3 = arith.addi %2, %c : tensor<2xi32>

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -166,6 +167,34 @@ def test_a_wrapped_index_loads_what_is_unknown() -> None:
     radii = [shadow.radius for shadow in map(shadow_of, results) if shadow is not None]
     assert (radii[0], radii[1]) == (np.inf, 0)
     assert {op.name: figures.wrapped for (op, _), figures in shadows.figures.items()}["arith.addi"] == 1
+
+
+@pytest.mark.parametrize("form", [True, "f64"])
+@pytest.mark.parametrize("hashes", [True, False])
+def test_bits_of_integers_that_wrapped_are_those_of_a_number(hashes: bool, form: bool | str) -> None:
+    """As generators of random numbers make them. Bits computed from those of an inexact float stay unknown."""
+    text = """func.func @f(%a: i32, %x: f32) -> f32 {
+      %big = arith.constant -1640531527 : i32
+      %nine = arith.constant 9 : i32
+      %one = arith.constant 1065353216 : i32
+      %half = arith.mulf %x, %x : f32
+      %b = arith.bitcast %half : f32 to i32
+      %0 = arith.muli SOURCE, %big : i32
+      %1 = arith.shrui %0, %nine : i32
+      %2 = arith.ori %1, %one : i32
+      %3 = arith.bitcast %2 : i32 to f32
+      %4 = arith.mulf %3, %3 : f32
+      return %4 : f32 }""".replace("SOURCE", "%a" if hashes else "%b")
+    trace = hu.trace(text, np.int32(123456789), np.float32(0.1), shadow=form)
+    assert trace.errors is not None
+    (found,) = trace.errors.results
+    assert found.unknown == (not hashes)
+    if hashes:
+        number = np.int32([((123456789 * -1640531527) % 2**32) >> 9 | 1065353216]).view(np.float32)[0]
+        exact = Fraction(float(number)) ** 2
+        (result,) = hu.run(text, np.int32(123456789), np.float32(0.1))
+        assert found.ulp == pytest.approx(float((Fraction(result.item()) - exact) * 2**22))
+        assert form is not True or [step.op for step in trace.explain_error()] == ["arith.mulf"]
 
 
 LOOP = """func.func @f(%n: index) -> f32 {
