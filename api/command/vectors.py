@@ -34,7 +34,7 @@ from halfulp.golden import regression
 from halfulp.golden.checking import check_file, described, metadata_of
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
 from halfulp.inputs import read_file, write_file
-from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 
 BLOCK = 32
 """The number of elements of a block, as in OCP's MX formats."""
@@ -126,10 +126,12 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
         with progress_bar("vectors") as progress:
             made = output.write_folder(order, Path(arguments.out), progress)
     _write_coverage(covered, arguments.coverage_file)
-    if made.undefined:
-        say(f"{made.undefined} rows with undefined behaviour are left out; --keep-ub keeps them, as poison")
-    if made.written.dropped:
-        say(f"{made.written.dropped} rows with poison or open bits are left out")
+    for count, what, how in (
+        (made.undefined, "undefined behaviour", "; --keep-ub keeps them, as poison"),
+        (made.written.dropped, "poison or open bits", ""),
+    ):
+        if count:
+            say(f"{plural(count, 'row')} with {what} {'is' if count == 1 else 'are'} left out{how}")
     return SUCCESS
 
 
@@ -162,7 +164,7 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
         if formats[0] in BINARY and sys.stdout.isatty():
             raise InputError(f"the format '{formats[0]}' is not for a terminal", hint="--out=DIR, or redirect stdout")
         if arguments.metadata is not None:
-            _check_place(Path(arguments.metadata))
+            _check_place("--metadata", arguments.metadata)
     elif arguments.metadata is not None:
         raise InputError("--metadata can be used only with vectors on stdout; --out has its own, NAME.json")
     for name in ("pack", "mx"):
@@ -205,11 +207,12 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
     return output.Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan, ending)
 
 
-def _check_place(path: Path) -> None:
-    """Raise InputError for a file that cannot be written there, before its vectors are made."""
+def _check_place(option: str, file: str) -> None:
+    """Raise InputError for a file that cannot be written there, before vectors are made or checked."""
+    path = Path(file)
     if path.is_dir() or not path.parent.is_dir():
         why = "it is a folder" if path.is_dir() else f"there is no folder '{path.parent}'"
-        raise InputError(f"--metadata={path}: {why}")
+        raise InputError(f"{option}={file}: {why}")
 
 
 def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
@@ -234,7 +237,8 @@ def _coverage(recipe: Recipe, arguments: VectorsArguments) -> RunningCoverage | 
     if told is None and arguments.coverage and covered is not None:
         looked = max(found.rows for found in covered.models)
         of = f"{looked:,} of the {covered.rows:,} rows, spread over the set, hit"
-        told = f"{of if looked < covered.rows else f'the {covered.rows:,} rows hit'}\n{covered}"
+        every = "the only row hits" if covered.rows == 1 else f"the {covered.rows:,} rows hit"
+        told = f"{of if looked < covered.rows else every}\n{covered}"
     if told is not None:
         say(told)
     return covered
@@ -363,7 +367,13 @@ _FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "fla
 def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     read = [("the vectors", arguments.file), ("the metadata", metadata_of(arguments)), ("the program", arguments.op)]
-    _check_apart(read, arguments, "junit", "failing", "coverage_file")
+    outputs = ("junit", "failing", "coverage_file")
+    _check_apart(read, arguments, *outputs)
+    for name in outputs:
+        if getattr(arguments, name) is not None:
+            _check_place(f"--{name.replace('_', '-')}", getattr(arguments, name))
+    if arguments.failing is not None:
+        regression.format_of_failing(arguments.failing)
     try:
         return _check(arguments, sources)
     except HalfulpError as error:
@@ -392,6 +402,11 @@ def _check_apart(others: Iterable[tuple[str, str | None]], arguments: object, *o
 
 
 def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
+    for name in ("ignore_flags", "no_flags"):
+        if arguments.flags is not None and getattr(arguments, name):
+            raise InputError(
+                f"--flags names the flags that are compared, but --{name.replace('_', '-')} compares none: give one"
+            )
     see(arguments.file)
     asked = _asked(arguments, sources)
     with progress_bar("rows") as progress:

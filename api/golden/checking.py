@@ -69,13 +69,15 @@ def check(
     ``any_nan``: accept every NaN if a NaN is expected. By default the metadata decides.
     ``ignore_flags``: do not compare the flags in a file.
     ``only_flags``: the flags to compare, such as ``("invalid", "overflow")``; the others are ignored; the names are
-    invalid, divide_by_zero, overflow, underflow and inexact.
+    invalid, divide_by_zero, overflow, underflow and inexact. It cannot be given together with ``ignore_flags``.
     ``partial``: allow fewer rows than in the metadata.
     ``n``: the number of differing rows that the report shows in full.
 
     Rows whose expected result is poison, and bits that may have either value, are not compared. Raises InputError and
     TypeMismatch for results that do not match the vectors; a problem inside a file is part of the report.
     """
+    if ignore_flags and only_flags:
+        raise InputError("only_flags names the flags that are compared, but ignore_flags compares none: give one")
     if isinstance(given, Vectors) and not isinstance(results, str | os.PathLike):
         if results is None:
             raise InputError("the results are missing: check(vectors, results), or check(vectors, 'FILE')")
@@ -188,6 +190,9 @@ def check_file(
         found.problem.hint = f"the columns are {names}; --no-flags or --columns says that some are not there"
     golden = document is not None and found.digest == document["sha256"] and not found.problem
     note = _note(found, asked)
+    if notes.skipped:
+        skipped = f"not compared, because what is computed has no such column: {', '.join(notes.skipped)}"
+        note = f"{note}; {skipped}" if note else skipped
     if lacking and not golden and not note and found.problem is None:
         note = f"{lacking}, so each result is checked for the operands in the file; these were not compared"
     return Report(found, asked.computation, options.file, golden, note, format_.name)

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 from halfulp.conformance.vectors.columns import VectorSet
 from halfulp.conformance.vectors.compressed import MARKS, compressing, plain_name
 from halfulp.conformance.vectors.formats import format_named, format_of_file, write_vectors
+from halfulp.conformance.vectors.formats.format import Format
 from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.golden.report import Report
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import InputError, plural
 
 MOST_FAILING = 1 << 16
 """The most failing rows that are stored for a file."""
@@ -48,16 +49,19 @@ def _xml(text: str) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return the result in one line: the numbers of rows, and the likeliest cause unless equal rows contradict it."""
+    """Return the result in one line: the numbers of rows, and the likeliest cause that no equal row refutes."""
     if not report.differing:
         return (
-            str(report.problem).splitlines()[0] if report.problem is not None else f"{report.rows:,} rows, none differs"
+            str(report.problem).splitlines()[0]
+            if report.problem is not None
+            else f"{plural(report.rows, 'row')}, none differs"
         )
     found, why = report.found, ""
-    if found.explanations and (best := found.explanations[0]).equal == found.controls:
+    if found.explanations and not (best := found.explanations[0]).refuted:
         some = "" if best.rows == found.examined else f"{best.rows:,} of {found.examined:,} tried by "
         why = f": {some}{best.name}"
-    return f"{report.differing:,} of {report.rows:,} rows differ{why}"
+    rows = plural(report.rows, "row")
+    return f"{report.differing:,} of {rows} differ{why}"
 
 
 def annotation(name: str, report: Report | None, error: str = "") -> str:
@@ -76,15 +80,21 @@ def _escaped(text: str, more: str = "") -> str:
     return "".join(f"%{ord(each):02X}" if each in f"%\r\n{more}" else each for each in text)
 
 
+def format_of_failing(path: str) -> Format:
+    """Return the format that the ending of the file of failing rows names. Raises InputError if it names none."""
+    format = format_of_file(plain_name(path))
+    if format is None:
+        raise InputError(f"--failing={path}: the ending names no format: {', '.join(FORMAT_NAMES)}")
+    return format
+
+
 def failing_rows(report: Report, path: str) -> bytes:
     """Return a file of the rows that differ, with their operands and the expected results, as a set of vectors in the
     format that the ending of ``path`` names.
 
     Raises InputError for an ending that names no format, and what the format raises.
     """
-    format = format_of_file(plain_name(path))
-    if format is None:
-        raise InputError(f"--failing={path}: the ending names no format: {', '.join(FORMAT_NAMES)}")
+    format = format_of_failing(path)
     computation, sink = report.computation, io.BytesIO()
     columns = computation.inputs + computation.outputs
     kept = [k for k, column in enumerate(columns) if column.role in format_named(format.name).carries]

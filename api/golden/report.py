@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,12 +11,12 @@ from halfulp.conformance.comparing.refinement import Truth, record_of, ulp_dista
 from halfulp.conformance.vectors.columns import Column, Role, fixed_format_of, format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
-from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
+from halfulp.conformance.vectors.row_check import MOST_TOLD, Check, LikelyCause, RowMismatch
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.explanations.explaining import explain
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, table_lines, value_text
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, plural
 from halfulp.number_reader import MODES
 from halfulp.semantics import fixed_point
 from halfulp.semantics.fixed_point import FixedFormat
@@ -76,13 +76,15 @@ class Report:
 
     @property
     def explanations(self) -> list[LikelyCause]:
-        """Other semantics that give the results of the device, the likeliest first."""
+        """Other semantics that give the results of the device, the likeliest first. Those that equal rows refute come
+        behind all others.
+        """
         return self.found.explanations
 
     @property
     def cause(self) -> str | None:
-        """The likeliest explanation; None if nothing differs, or if no explanation was found."""
-        return self.explanations[0].name if self.explanations else None
+        """The likeliest explanation; None if nothing differs, or if equal rows refute every explanation."""
+        return next((told.name for told in self.explanations if not told.refuted), None)
 
     def lines(self) -> list[str]:
         """Return the lines of the report, without the note and the problem."""
@@ -92,7 +94,9 @@ class Report:
             lines += [*_mismatch_lines(mismatch, self.computation, self.name), ""]
         if found.differing:
             lines += _explanation_lines(found)
-        rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
+        rows = plural(found.rows, "row")
+        if found.problem is not None:
+            rows += " was read" if found.rows == 1 else " were read"
         counts = [
             rows,
             f"{found.differing:,} differ{'s'[: found.differing == 1]}"
@@ -163,8 +167,10 @@ class Report:
             ],
             "examined": found.examined,
             "controls": found.controls,
+            "cause": self.cause,
             "explanations": [
-                {"name": told.name, "rows": told.rows, "equal": told.equal} for told in found.explanations
+                {"name": told.name, "rows": told.rows, "equal": told.equal, "refuted": told.refuted}
+                for told in found.explanations
             ],
             "described": found.described,
             "kinds": found.kinds,
@@ -175,7 +181,7 @@ class Report:
         return "\n".join([*self.lines(), *notes, *([] if self.problem is None else [str(self.problem)])])
 
     def __repr__(self) -> str:
-        return f"Report({self.rows:,} rows, {self.differing:,} differ)"
+        return f"Report({plural(self.rows, 'row')}, {self.differing:,} differ)"
 
 
 def _what(computation: Computation) -> str:
@@ -314,32 +320,42 @@ def _rule(mismatch: RowMismatch, computation: Computation) -> str:
 
 
 def _explanation_lines(found: Check) -> list[str]:
-    """Describe what all rows with a difference have in common."""
-    if found.differing <= 1:
-        return []
+    """Describe what all rows with a difference have in common: causes that hold, then a description of the rows, then
+    causes that equal rows refute.
+    """
     of = found.examined
     among = f"{of:,} rows tried of the {found.differing:,} that differ" if of < found.differing else ""
 
     def share(count: int, of: int, among: str) -> str:
+        if of == 1 and not among:
+            return "the row that differs"
         rows = among or f"{of:,} rows that differ"
         return f"all {rows}" if count == of else f"{count:,} of the {rows}"
 
-    lines = []
-    best = found.explanations[:1]
-    perfect = bool(best) and (best[0].rows, best[0].equal) == (of, found.controls)
-    for told in found.explanations[:SEVERAL_LINES]:
-        if perfect and (told.rows, told.equal) != (of, found.controls):
-            break
-        verb = "is" if told.rows == 1 else "are"
-        lines.append(f"{share(told.rows, of, among)} {verb} what {told.name} gives{_controls(told, found)}")
-    lines += found.described
+    def causes(told: Sequence[LikelyCause]) -> list[str]:
+        return [
+            f"{share(one.rows, of, among)} {'is' if one.rows == 1 else 'are'} what {one.name} gives"
+            f"{_controls(one, found)}"
+            for one in told
+        ]
+
+    refuted = [one for one in found.explanations if one.refuted]
+    holding = [one for one in found.explanations if not one.refuted][:SEVERAL_LINES]
+    perfect = [one for one in holding if one.rows == of]
+    if perfect:
+        holding, refuted = perfect, []
+    if found.differing <= 1:
+        # What holds is told with the row itself.
+        return [*causes(refuted[:MOST_TOLD]), ""] if refuted and not holding else []
     kinds = list(found.kinds.items())[:SEVERAL_LINES]
-    lines += [f"{share(count, found.differing, '')}: {kind}" for kind, count in kinds]
-    return [*lines, ""]
+    counted = [f"{share(count, found.differing, '')}: {kind}" for kind, count in kinds]
+    near = causes(refuted[: SEVERAL_LINES - len(holding)])
+    return [*causes(holding), *found.described, *counted, *near, ""]
 
 
 def _controls(told: LikelyCause, found: Check) -> str:
     """Say whether the explanation also gives the right results for the rows that are equal."""
     if told.equal == found.controls:
-        return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
-    return f", but not in {found.controls - told.equal:,} of {found.controls:,} equal rows tried"
+        every = "the only equal row" if found.controls == 1 else f"all {found.controls:,} equal rows"
+        return f", as in {every} tried" if found.controls else ""
+    return f", but not in {found.controls - told.equal:,} of {plural(found.controls, 'equal row')} tried"

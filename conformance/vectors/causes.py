@@ -52,6 +52,7 @@ from halfulp.conformance.vectors.device import (
 from halfulp.conformance.vectors.fixed_causes import fixed_point_faults
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tile_causes import (
+    biases_of_sums,
     conversion,
     infinities_cancelled,
     misread_elements,
@@ -486,11 +487,16 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         "elements or products of a tile operation that are misread, left out or times a power of two",
         misread_elements,
         (TileComputation,),
+        fitted=True,
     ),
     Diagnosis(
         "scales of another bias, of another block, left out, taken twice, or whose NaN is a number",
         misread_scales,
         (TileComputation,),
+        fitted=True,
+    ),
+    Diagnosis(
+        "C or the results of a tile operation times a power of two", biases_of_sums, (TileComputation,), fitted=True
     ),
     Diagnosis(
         "the rounding of the products of a tile operation, or of its sums where they carry",

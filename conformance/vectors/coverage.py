@@ -29,7 +29,7 @@ from halfulp.conformance.vectors.sampling import Spread
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import InputError, plural
 from halfulp.interp.ir.types import element_width
 from halfulp.semantics import floats
 from halfulp.semantics.profile import SEMANTICS_VERSION
@@ -594,8 +594,9 @@ class CoverageReport:
     def __str__(self) -> str:
         """Return a table: what was run, a line for each model with the buckets that it misses, and the sum."""
         looked = max((found.rows for found in self.models.values()), default=0)
-        runs = "1 run" if self.runs == 1 else f"{self.runs:,} runs"
-        head = f"{self.name}: {runs}, {self.rows:,} rows" + (f", {looked:,} looked at" if looked < self.rows else "")
+        head = f"{self.name}: {plural(self.runs, 'run')}, {plural(self.rows, 'row')}" + (
+            f", {looked:,} looked at" if looked < self.rows else ""
+        )
         percent = 100 * self.hit / max(self.total, 1)
         lines = [str(found) for found in self._ordered]
         return "\n".join([head, *lines, f"{self.hit:,} of {self.total:,} buckets are hit ({percent:.1f} %)"])
@@ -622,28 +623,40 @@ def report_of_text(text: str | bytes, file: str) -> CoverageReport:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not JSON: {error}") from None
+        told = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "its text is broken"
+        raise InputError(f"{file} is not JSON: {told}") from None
     if not isinstance(data, dict) or "coverage_version" not in data:
         raise InputError(f"{file} is not a file of coverage", hint="vectors check --coverage-file writes one")
     if data["coverage_version"] != COVERAGE_VERSION:
         raise InputError(f"{file} has version {data['coverage_version']!r} of the coverage, not {COVERAGE_VERSION}")
     try:
-        models = {str(name): _model_of(str(name), found) for name, found in data["models"].items()}
-        about = {key: _is(data[key], dict) for key in _SHARED}
-        runs, rows = (_is(data[key], int) for key in ("runs", "rows"))
-        return CoverageReport(_is(data["name"], str), about, runs, rows, models)
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{file} is not a whole file of coverage: {error!r}") from None
+        models = {str(name): _model_of(str(name), found) for name, found in _field(data, "models", dict).items()}
+        about = {key: _field(data, key, dict) for key in _SHARED}
+        runs, rows = (_field(data, key, int) for key in ("runs", "rows"))
+        return CoverageReport(_field(data, "name", str), about, runs, rows, models)
+    except ValueError as error:
+        raise InputError(f"{file} is not a whole file of coverage: {error}") from None
 
 
-def _is(value: Any, kind: type[Any]) -> Any:
+_KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number of at least 0"}
+"""What the fields of a file of coverage are, in words."""
+
+
+def _field(data: Any, key: str, kind: type[Any]) -> Any:
+    """Return a field of a file of coverage. Raises ValueError for a field that is missing or something else."""
+    if not isinstance(data, dict) or key not in data:
+        raise ValueError(f"'{key}' is missing")
+    return _of_kind(data[key], key, kind)
+
+
+def _of_kind(value: Any, key: str, kind: type[Any]) -> Any:
     if type(value) is not kind or (isinstance(value, int) and value < 0):
-        raise TypeError(f"{value!r} is not a {kind.__name__}")
+        raise ValueError(f"'{key}' is not {_KINDS[kind]}")
     return value
 
 
 def _model_of(name: str, data: Any) -> ModelCoverage:
-    hit, missing = (tuple(_is(each, str) for each in _is(data[key], list)) for key in ("hit", "missing"))
+    hit, missing = (tuple(_of_kind(each, key, str) for each in _field(data, key, list)) for key in ("hit", "missing"))
     if len({*hit, *missing}) < len(hit) + len(missing):
         raise ValueError(f"the model {name} names a bucket twice")
-    return ModelCoverage(name, _is(data["target"], str), hit, missing, _is(data["rows"], int))
+    return ModelCoverage(name, _field(data, "target", str), hit, missing, _field(data, "rows", int))

@@ -297,31 +297,64 @@ FARTHEST_POWERS = (1, -1, 2, -2)
 """The powers of two that are tried where the sample shows none."""
 
 
-def powers_of(unit: Unit, sample: Sample) -> list[int]:
-    """Return the powers of two by which results differ, the most frequent first, and the nearest others."""
-    target = unit.case.target
-    pairs = [
-        [operand(target, code) for code in codes_to_ints(codes[0][sample.differs][:512], target.bits)]
-        for codes in (sample.actual, sample.expected)
-    ]
+def powers_of(target: Numeric, sample: Sample, columns: int = 1) -> list[int]:
+    """Return the powers of two by which results differ, the most frequent first, and the nearest others. ``target``:
+    the type of the results, which are the first ``columns`` of the outputs.
+    """
     found: Counter[int] = Counter()
-    for got, right in zip(*pairs, strict=True):
-        if got and right and got.significand and right.significand:
-            power = got.lead - right.lead
-            one, other = (number.significand << 4096 - number.significand.bit_length() for number in (got, right))
-            if one == other and power:
-                found[power] += 1
+    for own, expected in list(zip(sample.actual, sample.expected, strict=True))[:columns]:
+        wrong = sample.differs & (own != expected)
+        pairs = [
+            [operand(target, code) for code in codes_to_ints(codes[wrong][: 512 // columns], target.bits)]
+            for codes in (own, expected)
+        ]
+        for got, right in zip(*pairs, strict=True):
+            if got and right and got.significand and right.significand:
+                power = got.lead - right.lead
+                one, other = (number.significand << 4096 - number.significand.bit_length() for number in (got, right))
+                if one == other and power:
+                    found[power] += 1
     return list(dict.fromkeys([*(power for power, _ in found.most_common(3)), *FARTHEST_POWERS]))
 
 
-def _powers_of_operands(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int], tuple[str, int]]]:
-    for power in powers_of(unit, sample):
+def bias_off(power: int) -> str:
+    """Return by how much a bias is wrong that makes the numbers read with it 2^power times as large."""
+    return f"a bias {abs(power)} too {'small' if power > 0 else 'large'}"
+
+
+_BIASES_OF_RESULTS = {
+    "add": "a and b read with {}, or the result written with {other}",
+    "subtract": "a and b read with {}, or the result written with {other}",
+    "multiply": "a or b read with {}, or the result written with {other}",
+    "divide": "a read with {}, b read with {other}, or the result written with {other}",
+    "square root": "a read with {twice}, or the result written with {other}",
+    "convert": "a read with {}, or the result written with {other}",
+    "multiply-add": "c and one of a and b read with {}, or the result written with {other}",
+    "from integer": "the result written with {other}",
+}
+"""Whose bias multiplies the exact result of an op by a power of two: no row tells the biases of one text apart."""
+
+
+def _powers_of_operands(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
+    """Yield powers of operands that are not those of the result; of a multiply-add, those of the addend, because those
+    of a factor are the product's.
+    """
+    for power in powers_of(unit.case.target, sample):
         for k in range(len(unit.case.sources)):
-            yield (k, power), ("abc"[k], power)
+            if k == 2 if unit.case.kind in _FUSED else power % 2 or unit.case.kind != "square root":
+                yield (k, power), ("abc"[k], f"{power} (read with {bias_off(power)})")
 
 
-def _powers_of_one(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int], tuple[int]]]:
-    return (((0, power), (power,)) for power in powers_of(unit, sample))
+def _powers_of_products(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int], tuple[str]]]:
+    for power in powers_of(unit.case.target, sample):
+        yield (0, power), (f"{power} (a or b read with {bias_off(power)}; no row tells which)",)
+
+
+def _powers_of_results(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int], tuple[str]]]:
+    told = _BIASES_OF_RESULTS[unit.case.kind]
+    for power in powers_of(unit.case.target, sample):
+        whose = told.format(bias_off(power), other=bias_off(-power), twice=bias_off(2 * power))
+        yield (0, power), (f"{power} ({whose}{'; no row tells which' if ' or ' in whose else ''})",)
 
 
 def _rounded_product(unit: Unit, terms: Numbers, mode: Rounding | None) -> Numbers:
@@ -651,7 +684,7 @@ FAULTS: tuple[Fault, ...] = (
         _each(lambda fmt, number: number._replace(significand=number.significand & ~(1 << fmt.mantissa_bits))), _which,
     ),
     Fault("{} times 2^{}", Place.OPERANDS, FLOATS - {"multiply", "divide", "convert"}, _scaled, _powers_of_operands),
-    Fault("the product times 2^{}", Place.TERMS, _FUSED, _scaled, _powers_of_one),
+    Fault("the product times 2^{}", Place.TERMS, _FUSED, _scaled, _powers_of_products),
     Fault("the product rounded before the sum", Place.TERMS, _FUSED, _rounded_product),
     Fault(
         "the product cut before the sum", Place.TERMS, _FUSED, _rounded_product,
@@ -728,7 +761,7 @@ FAULTS: tuple[Fault, ...] = (
         _subnormal_results(lambda fmt, number, value: ExactResult(number.sign, 1, fmt.emin)), inexact=True,
     ),
     Fault("subnormal results not shifted to their exponent", Place.SUM, _TO_FLOATS, _subnormal_results(_not_shifted)),
-    Fault("the exact result times 2^{}", Place.SUM, _TO_FLOATS, _scaled, _powers_of_one),
+    Fault("the exact result times 2^{}", Place.SUM, _TO_FLOATS, _scaled, _powers_of_results),
 )  # fmt: skip
 """What may go wrong with the numbers of a unit; of what fits alike, the first is named first."""
 

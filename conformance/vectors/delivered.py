@@ -15,7 +15,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
-from halfulp.conformance.vectors.datapaths import SUMS, Same, Unit, outputs_of, powers_of, rows_of, unit_of
+from halfulp.conformance.vectors.datapaths import SUMS, Same, Unit, bias_off, outputs_of, powers_of, rows_of, unit_of
 from halfulp.conformance.vectors.device import (
     Cause,
     Stage,
@@ -359,8 +359,8 @@ def exponents(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     """Yield results whose exponent field is off by a number, after they are rounded."""
     fmt, unit = _result_format(computation), unit_of(computation)
     if fmt is not None and unit is not None:
-        for power in powers_of(unit, sample):
-            about = f"the rounded result times 2^{power}"
+        for power in powers_of(fmt, sample):
+            about = f"the rounded result times 2^{power} (written with {bias_off(-power)} after rounding)"
             write = partial(_moved, computation, fmt, unit, power)
             yield replace(writing(about, write), stage=Stage.COMPUTATION)
 

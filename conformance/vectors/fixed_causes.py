@@ -17,11 +17,12 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Role
 from halfulp.conformance.vectors.computation import Computed, OpComputation
-from halfulp.conformance.vectors.device import Cause, Stage, computing, reading, through
+from halfulp.conformance.vectors.device import Cause, computing, through
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.math.functions import FIXED_ARITHMETIC, IN_FIXED_POINT
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import plural
 from halfulp.semantics import fixed_point
 from halfulp.semantics.fixed_point import OVERFLOWS, QUANTIZATIONS, FixedFormat, Integers
 
@@ -112,15 +113,27 @@ def _with_mode(field: str, mode: str, fmt: FixedFormat) -> FixedFormat:
 def _powers(computation: OpComputation, operands: list[FixedFormat | None]) -> Iterator[Cause]:
     """Yield results and operands whose point is elsewhere; operands that are added with their last places together."""
     near = [power for size in range(1, POWERS + 1) for power in (-size, size)]
+    names = [column.name for column, own in zip(computation.inputs, operands, strict=False) if own is not None]
+    sums = computation.case.op in ("fixed_add", "fixed_sub")
     for power in near:
-        yield computing(f"the exact result times 2^{power}", partial(_retyped, -1, partial(_moved, -power)))
-    if computation.case.op not in ("fixed_add", "fixed_sub"):
+        whose = f"the point of the result {_places_off(-power)}"
+        if names:
+            read = f"the point of {(' and ' if sums else ' or ').join(names)} {_places_off(power)}"
+            whose = f"{read}, or {whose}; no row tells which"
+        name = f"the exact result times 2^{power} ({whose})"
+        yield computing(name, partial(_retyped, -1, partial(_moved, -power)))
+    if not sums:
         return
     one, other = (fmt.fraction_bits if fmt is not None else 0 for fmt in operands)
     for place, apart in ((0, one - other), (1, other - one)):
         for power in dict.fromkeys([*near, apart] if apart else near):
-            name = f"{computation.inputs[place].name} times 2^{power}"
+            name = f"{computation.inputs[place].name} times 2^{power} (its point {_places_off(power)})"
             yield computing(name, partial(_retyped, place, partial(_moved, power)))
+
+
+def _places_off(power: int) -> str:
+    """Return where the point of numbers is that are read 2^power times as large."""
+    return f"{plural(abs(power), 'place')} too far {'right' if power > 0 else 'left'}"
 
 
 def _moved(power: int, fmt: FixedFormat) -> FixedFormat:
@@ -247,13 +260,18 @@ def _rounded_operands(computation: OpComputation, target: FixedFormat) -> Iterat
         return
     for mode in dict.fromkeys(("AC_TRN", target.rounding)):
         name = f"operands rounded to {target.fraction_bits} fraction bits first, by {mode}"
-        yield reading(name, Stage.COMPUTATION, partial(_first, formats, target.fraction_bits, mode))
+        yield through(name, partial(_first, formats, target.fraction_bits, mode))
 
 
-def _first(formats: list[FixedFormat], bits: int, mode: str, inputs: Chunk) -> Chunk:
+def _first(formats: list[FixedFormat], bits: int, mode: str, computation: OpComputation, inputs: Chunk) -> Computed:
+    """Round the operands, which may carry into one more bit before the point."""
     made = []
-    for fmt, codes in zip(formats, inputs, strict=True):
-        shift = max(fmt.fraction_bits - bits, 0)
+    for place, (fmt, codes) in enumerate(zip(formats, inputs, strict=True)):
+        shift, wider = (
+            max(fmt.fraction_bits - bits, 0),
+            replace(fmt, width=fmt.width + 1, integer_bits=fmt.integer_bits + 1),
+        )
         numbers = _down(fixed_point.integers_of(fmt, codes), fmt.width + 1, shift, mode)
-        made.append(fixed_point.codes_of(fmt, numbers << shift))
-    return tuple(made)
+        made.append(fixed_point.codes_of(wider, numbers << shift))
+        computation = _retyped(place, lambda _, wider=wider: wider, computation)
+    return computation.compute(tuple(made))

@@ -554,7 +554,12 @@ def vectors_of(
         names = _names(file, head, format_)
         if columns is not None:
             return format_.read(file, _named_columns(columns, asked.computation), options)
-        return format_.read(file, None if names is None else _columns(head, names, format_, asked, flags), options)
+        if names is None:
+            return format_.read(file, None, options)
+        found = _columns(head, names, format_, asked, flags)
+        if format_.name in FORMATS_WITH_NAMES:
+            notes.skipped = _skipped(name, names, asked.computation)
+        return format_.read(file, found, options)
     except OSError as error:
         raise InputError(f"cannot read {name!r}: {error.strerror}") from None
 
@@ -572,7 +577,31 @@ def _names(file: BinaryIO, head: bytes, format_: Format) -> frozenset[str] | Non
         return None if HEADER in names else names
     if format_.describes and MARK.encode() in head:
         return None
-    return frozenset(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", head.partition(b"\n")[0].decode("latin-1")))
+    line = head if format_.name == "npy" else head.partition(b"\n")[0]
+    return frozenset(filter(None, _NAMES.get(format_.name, _ANY_NAME).findall(line.decode("latin-1"))))
+
+
+_ANY_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_NAMES = {
+    "csv": re.compile(r'(?:^|,)\s*"?([^",\r\n]*[^",\s])'),
+    "jsonl": re.compile(r'"([^"]*)"\s*:'),
+    "npy": re.compile(r"\('([^']*)',"),
+}
+"""The names in the first line of formats whose files name their columns."""
+
+
+def _skipped(file: str, names: frozenset[str], computation: Computation) -> tuple[str, ...]:
+    """Return the names in a file that are no columns. Raise InputError if one of them is nearly the name of a column
+    that the file lacks, because a misspelt column would not be compared.
+    """
+    known = {column.name for column in (*computation.inputs, *computation.outputs, *ignoring(computation.outputs))}
+    for name in sorted(names - known):
+        hint = did_you_mean(name, known - names)
+        if hint is not None:
+            raise InputError(
+                f"{file}: there is no column '{name}' in what is computed", hint=f"{hint} --columns names those to read"
+            )
+    return tuple(sorted(names - known))
 
 
 def _named_columns(given: str, computation: Computation) -> tuple[Column, ...]:

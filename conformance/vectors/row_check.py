@@ -255,8 +255,9 @@ class RowMismatch:
 
     ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
     None if the file has no such column, the word itself if it has an X or Z). ``columns``: the names of the columns
-    that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results, the likeliest
-    first, at most `MOST_TOLD`. ``exact``: the result before rounding, for one float or integer op, if it is a number.
+    that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results and that no equal
+    row refutes, the likeliest first, at most `MOST_TOLD`. ``exact``: the result before rounding, for one float or
+    integer op, if it is a number.
     """
 
     row: int
@@ -273,12 +274,13 @@ class RowMismatch:
 @dataclass(frozen=True)
 class LikelyCause:
     """An alternative that gives the file's results in this many ``rows`` of those examined. ``equal``: the number of
-    control rows in which it gives the expected results.
+    control rows in which it gives the expected results; ``refuted``: True if it gives others in some of them.
     """
 
     name: str
     rows: int
     equal: int
+    refuted: bool = False
 
 
 @dataclass
@@ -288,7 +290,8 @@ class Check:
     not compared; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
 
     ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
-    ``controls`` that of equal ones; ``explanations``: the alternatives that fit, the likeliest first. ``kinds``: the
+    ``controls`` that of equal ones; ``explanations``: the alternatives that fit, the likeliest first, and those that
+    equal rows refute behind all others. ``kinds``: the
     number of examined rows for each remark. ``failing``: the first rows that differ, with operands and expected
     results. ``digest``: the digest of the file's columns. ``strayed``: the first row whose operands are not those of
     the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so many are surplus; 0: neither is
@@ -696,17 +699,23 @@ class VectorChecker:
         examination = Examination(self.computation, sample, compared, self.any_nan, pairs)
         explained = examination.explanations()
         found.explanations = [
-            LikelyCause(one.name, int((one.gives & sample.differs).sum()), int((one.gives & sample.control).sum()))
+            LikelyCause(
+                one.name,
+                int((one.gives & sample.differs).sum()),
+                int((one.gives & sample.control).sum()),
+                one.refuted(sample),
+            )
             for one in explained
         ]
-        best = explained[0] if explained else None
-        if best is None or best.refuted(sample) or 2 * int((best.gives & sample.differs).sum()) < found.examined:
+        holding = [one for one in explained if not one.refuted(sample)]
+        best = holding[0] if holding else None
+        if best is None or 2 * int((best.gives & sample.differs).sum()) < found.examined:
             found.described = describe(self.computation, sample)
         listed = {mismatch.row: k for k, mismatch in enumerate(found.mismatches)}
         for k in np.flatnonzero(sample.differs).tolist():
             place = listed.get(int(sample.numbers[k]))
             if place is not None:
-                names = tuple(one.name for one in explained if one.gives[k] and self._tells_of_a_row(one, explained))
+                names = tuple(one.name for one in holding if one.gives[k] and self._tells_of_a_row(one, holding))
                 found.mismatches[place] = replace(found.mismatches[place], as_if=names[:MOST_TOLD])
 
     def _tells_of_a_row(self, one: Explanation, explained: Sequence[Explanation]) -> bool:

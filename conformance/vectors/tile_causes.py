@@ -14,10 +14,29 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
-from halfulp.conformance.vectors.columns import Chunk
+from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.datapaths import Place, Planted, Same, computed, faults_of
-from halfulp.conformance.vectors.device import Cause, Device, Stage, by, computing, reading, through
+from halfulp.conformance.vectors.datapaths import (
+    FARTHEST_POWERS,
+    Place,
+    Planted,
+    Same,
+    bias_off,
+    computed,
+    faults_of,
+    powers_of,
+)
+from halfulp.conformance.vectors.device import (
+    Cause,
+    Device,
+    Stage,
+    by,
+    changed,
+    computing,
+    reading,
+    through,
+    writing,
+)
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
@@ -106,11 +125,8 @@ Edit = Callable[[FloatFormat, Codes, Values], Values]
 Recode = Callable[[Codes], Codes]
 """A change of the codes of an operand."""
 
-A, B, SCALE_A, SCALE_B = 0, 1, 3, 4
+A, B, C, SCALE_A, SCALE_B = range(5)
 """The operands of which numbers may be misread, by their places."""
-
-POWERS = (1, -1, 2, -2)
-"""The powers of two that are tried as errors of a bias or of an alignment."""
 
 WIDEST = 16
 """The most bits of a type of elements whose numbers are tried as misread."""
@@ -238,7 +254,7 @@ def _which(places: tuple[int, int]) -> tuple[tuple[str, Sequence[int]], ...]:
     return ("", places), (" of A", places[:1]), (" of B", places[1:])
 
 
-def misread_elements(computation: TileComputation) -> Iterator[Cause]:
+def misread_elements(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
     """Yield elements that are decoded otherwise, products times a power of two, and products that are left out."""
     op = computation.operation
     if op.order is not None or any(t not in FORMATS or FORMATS[t].bits > WIDEST for t in (op.a, op.b)):
@@ -257,8 +273,9 @@ def misread_elements(computation: TileComputation) -> Iterator[Cause]:
                 if 0 <= other <= fmt.max_magnitude:
                     told = f"{code:#x}{{}} read as {other:#x}"
                     yield from _each_of((A, B), told, _code_as(code, _number(fmt, other)), computation)
-    for power in POWERS:
-        yield _misread(f"the products times 2^{power}", computation, {A: _times(power)})
+    for power in _powers(computation, sample):
+        name = f"the products times 2^{power} ({_whose_bias(op, power)})"
+        yield _misread(name, computation, {A: _times(power)})
     size = op.shape[2]
     ends = {"first": 0, "last": op.block - 1 if op.block else size - 1}
     for told, k in ends.items():
@@ -271,6 +288,53 @@ def misread_elements(computation: TileComputation) -> Iterator[Cause]:
         yield _misread(f"the product {k} left out", computation, {A: _left_out([k], -1), B: _left_out([k], -2)})
 
 
+def _powers(computation: TileComputation, sample: Sample) -> list[int]:
+    target = FORMATS.get(computation.operation.d)
+    return [*FARTHEST_POWERS] if target is None else powers_of(target, sample, min(len(computation.outputs), MOST_READ))
+
+
+MOST_READ = 8
+"""The most results of a tile that are read for the powers of two by which they differ."""
+
+
+def _whose_bias(op: TileOp, power: int) -> str:
+    """Tell which biases multiply each product by a power of two."""
+    those = ("A", "B", "the scales of A", "the scales of B")[: 4 if op.scale else 2]
+    halves = "" if power % 2 else f", or two of them with {bias_off(power // 2)}"
+    return f"{', '.join(those[:-1])} or {those[-1]} read with {bias_off(power)}{halves}; no row tells which"
+
+
+def biases_of_sums(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield C and results times a power of two."""
+    op = computation.operation
+    addend, target = FORMATS.get(op.c), FORMATS.get(op.d)
+    for power in _powers(computation, sample):
+        if addend is not None and addend.bits <= 32:
+            read = partial(_read_as, computation, (C,), partial(_codes_times, addend, power))
+            cause = reading(f"C times 2^{power} (read with {bias_off(power)})", Stage.COMPUTATION, read)
+            yield replace(cause, slow=computation.products > FEW_PRODUCTS)
+        if target is not None and target.bits <= 32:
+            name = f"the results times 2^{power} (written with {bias_off(-power)})"
+            yield replace(writing(name, partial(_results_times, target, power)), stage=Stage.COMPUTATION)
+
+
+def _codes_times(fmt: FloatFormat, power: int, codes: Codes) -> Codes:
+    """Multiply by a power of two, and round to nearest."""
+    wide, narrow = conversion(fmt.name, "f64"), conversion("f64", fmt.name)
+    if wide is None or narrow is None:
+        return codes
+    values = reference(wide, (codes.reshape(-1),)).bits[0].view(np.float64)
+    made = reference(narrow, (np.ldexp(values, power).view(np.uint64),)).bits[0].reshape(codes.shape)
+    return np.where(floats.is_nan(fmt, codes), codes, made.astype(codes.dtype))
+
+
+def _results_times(fmt: FloatFormat, power: int, columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
+    def moved(codes: Codes, width: int) -> Codes:
+        return _codes_times(fmt, power, codes)
+
+    return changed(lambda column: column.role is Role.RESULT, moved, columns, outputs)
+
+
 def _left_out(places: Sequence[int], axis: int) -> Edit:
     def edit(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
         made = values.copy()
@@ -280,14 +344,14 @@ def _left_out(places: Sequence[int], axis: int) -> Edit:
     return edit
 
 
-def misread_scales(computation: TileComputation) -> Iterator[Cause]:
+def misread_scales(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
     """Yield scales of another bias, left out, taken twice, decoded otherwise, or of another block."""
     op = computation.operation
     fmt = FORMATS.get(op.scale)
     if fmt is None:
         return
     found: list[tuple[str, Edit]] = []
-    for power in POWERS:
+    for power in _powers(computation, sample):
         bias = f"with the bias {fmt.bias - power} in place of {fmt.bias}"
         found.append((f"scales{{}} {bias}", _times(power)))
         if fmt.zero and fmt.mantissa_bits:

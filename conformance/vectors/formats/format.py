@@ -31,9 +31,11 @@ class Notes:
 
     ``unknown``: the words of results and flags with an X or Z in a significant bit (or where the file does not say that
     the bit is insignificant), by the number of the row and the column's name. Each such digit was read as 0.
+    ``skipped``: the named columns of the file that are not read.
     """
 
     unknown: dict[int, dict[str, str]] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
     _places: list[tuple[int, int, int]] = field(default_factory=list)
 
     def stand(self, row: int, line: int, lines: int) -> None:

@@ -707,17 +707,65 @@ def test_a_regression_gets_files(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == present
 
 
-def test_a_summary_names_no_cause_that_equal_rows_contradict() -> None:
+def test_a_cause_that_equal_rows_refute_never_leads() -> None:
     vectors = hu.vectors("arith.addf", "f8E4M3FN", n=20)
     report = hu.check(vectors, np.where(np.arange(20) < 2, 0x31, vectors.columns_as_codes["result"]).astype(np.uint8))
-    report.found.examined, report.found.controls = 2, 18
-    for rows, equal, told in (
-        (2, 18, "2 of 20 rows differ: a cause"),
-        (1, 18, "2 of 20 rows differ: 1 of 2 tried by a cause"),
-        (2, 17, "2 of 20 rows differ"),
+    report.found.examined, report.found.controls, report.found.described = 2, 18, ["what the rows have in common"]
+    holds, near = LikelyCause("what holds", 1, 18), LikelyCause("what is near", 2, 17, True)
+    told = "1 of the 2 rows that differ is what what holds gives, as in all 18 equal rows tried"
+    refuted = "all 2 rows that differ are what what is near gives, but not in 1 of 18 equal rows tried"
+    for found, cause, why, first in (
+        ([holds, near], "what holds", ": 1 of 2 tried by what holds", [told, "what the rows have in common"]),
+        ([near], None, "", ["what the rows have in common"]),
     ):
-        report.found.explanations = [LikelyCause("a cause", rows, equal)]
-        assert summary(report) == told
+        report.found.explanations = found
+        assert (report.cause, report.to_json()["cause"]) == (cause, cause)
+        assert report.to_json()["explanations"][-1]["refuted"]
+        assert summary(report) == f"2 of 20 rows differ{why}"
+        lines = report.lines()
+        start, end = lines.index("") + 1, lines.index(refuted)
+        assert lines[start : start + len(first)] == first
+        assert end > start + len(first)
+
+
+def test_what_cannot_be_meant_is_refused_before_the_check(tmp_path: Path) -> None:
+    making = ("vectors", "make", "arith.addf", "--type=f8E4M3FN", "-n=9", "--format=csv,jsonl,npz", "--name=s")
+    assert run_here(*making, "--out", str(tmp_path)).code == 0
+    vectors, metadata = tmp_path / "s.csv", f"--metadata={tmp_path / 's.json'}"
+    for options, message in (
+        (("--flags=invalid", "--ignore-flags"), "--ignore-flags compares none"),
+        (("--flags=invalid", "--no-flags"), "--no-flags compares none"),
+        (("--failing", str(tmp_path / "no" / "bad.tv")), "--failing"),
+        (("--junit", str(tmp_path / "no" / "j.xml")), "there is no folder"),
+        (("--coverage-file", str(tmp_path)), "it is a folder"),
+        (("--failing", str(tmp_path / "bad.what")), "the ending names no format"),
+    ):
+        done = run_here("vectors", "check", str(vectors), *options)
+        assert (done.code, done.out, message in done.err) == (2, "", True), done.err
+    with pytest.raises(hu.errors.InputError, match="only_flags names the flags"):
+        hu.check(vectors, only_flags=("invalid",), ignore_flags=True)
+    # A named column that is nearly one of those that are compared is refused; another one is noted.
+    for name, lines in (("m.csv", vectors), ("m.jsonl", tmp_path / "s.jsonl")):
+        (tmp_path / name).write_text(lines.read_text().replace("flags", "flgs"))
+        done = run_here("vectors", "check", str(tmp_path / name), metadata)
+        assert (done.code, done.out) == (2, "")
+        assert "there is no column 'flgs'" in done.err
+        assert "did you mean `flags`?" in done.err
+        (tmp_path / name).write_text(lines.read_text().replace("flags", "time"))
+        done = run_here("vectors", "check", str(tmp_path / name), metadata)
+        assert (done.code, done.out) == (0, "arith.addf f8E4M3FN: 9 rows, none differs\n")
+        assert "not compared, because what is computed has no such column: time" in done.err
+    arrays = dict(np.load(tmp_path / "s.npz"))
+    np.savez(tmp_path / "m.npz", **{name: arrays[name] for name in ("a", "b", "result")}, ignroe=arrays["flags"])
+    done = run_here("vectors", "check", str(tmp_path / "m.npz"), metadata)
+    assert (done.code, "did you mean `ignore`?" in done.err) == (2, True), done.err
+
+
+def test_one_row_is_not_several(tmp_path: Path) -> None:
+    making = ("vectors", "make", "arith.addf", "--type=f8E4M3FN", "-n=1", "--coverage", "--out", str(tmp_path))
+    assert run_here(*making).err.startswith("the only row hits\n")
+    done = run_here("vectors", "check", str(tmp_path / "addf_f8E4M3FN.tv"))
+    assert done.out.startswith("arith.addf f8E4M3FN: 1 row, none differs\n")
 
 
 def test_compressed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,11 +253,12 @@ def test_other_versions_do_not_merge() -> None:
 
 
 @each_row(
-    (lambda data: data.pop("models"), "is not a whole file of coverage: KeyError('models')"),
-    (lambda data: data.update(rows=-1), "-1 is not a int"),
-    (lambda data: data["models"]["B3"].update(hit=[1]), "1 is not a str"),
+    (lambda data: data.pop("models"), "is not a whole file of coverage: 'models' is missing"),
+    (lambda data: data.update(rows=-1), "'rows' is not a number of at least 0"),
+    (lambda data: data["models"]["B3"].update(hit=[1]), "'hit' is not a text"),
     (lambda data: data["models"]["B3"].update(hit=["x", "x"]), "the model B3 names a bucket twice"),
-    (lambda data: data.update(models=[]), "is not a whole file of coverage"),
+    (lambda data: data.update(models=[]), "'models' is not an object"),
+    (lambda data: data["models"].update(B3=[]), "'hit' is missing"),
     (lambda data: data.pop("coverage_version"), "is not a file of coverage"),
     (lambda data: data.update(coverage_version=2), "version 2 of the coverage, not 1"),
 )
