@@ -9,6 +9,7 @@ converted to f32, the function is rounded once there, and the result is converte
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -18,11 +19,12 @@ import numpy.typing as npt
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths import elementary as paths
-from halfulp.fp_formats.paths import emulation, llvm
+from halfulp.fp_formats.paths import emulation, llvm, word_functions
+from halfulp.fp_formats.paths.words import Implementation
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.emulated import F32, emulates
-from halfulp.semantics.floats import flags_of, float_kernel, loses_nan
+from halfulp.semantics.floats import NINF, NNAN, flags_of, float_kernel, loses_nan
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Computes, Integer, Kernel, Outcome, Scalar, faults_of, same_kind
 from halfulp.semantics.profile import Profile
@@ -64,7 +66,8 @@ def unary(
 
     implementations = _Implementations(scalar, lambda f, a, **flags: paths.unary(name, f, a, *how, **flags))
     real = Computes(_RULES.get(name, name), (fmt,), dst or fmt)
-    return _kernel(implementations, real, fmt, (fmt,), fastmath, profile, name in _MAKES_NANS or dst is not None)
+    kernel = _kernel(implementations, real, fmt, (fmt,), fastmath, profile, name in _MAKES_NANS or dst is not None)
+    return _described(kernel, fmt, fastmath, profile, word_functions.unary(name, fmt, *how))
 
 
 @llvm.forgotten
@@ -79,9 +82,18 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
         return elementary.binary(name, f, a, b, *how)
 
     implementations = _Implementations(scalar, lambda f, a, b, **flags: paths.binary(name, f, a, b, *how, **flags))
-    return _kernel(
-        implementations, Computes(name, (fmt, fmt), fmt), fmt, (fmt, fmt), fastmath, profile, name in _MAKES_NANS
-    )
+    real = Computes(name, (fmt, fmt), fmt)
+    kernel = _kernel(implementations, real, fmt, (fmt, fmt), fastmath, profile, name in _MAKES_NANS)
+    return _described(kernel, fmt, fastmath, profile, word_functions.binary(name, fmt, *how))
+
+
+def _described(
+    kernel: Kernel, fmt: FloatFormat, fastmath: int, profile: Profile, words: Implementation | None
+) -> Kernel:
+    """Return a kernel with its description on machine words, if that gives what the profile asks for."""
+    if fastmath & (NNAN | NINF) or emulates(profile, fmt):
+        return kernel
+    return replace(kernel, words=words)
 
 
 @llvm.forgotten

@@ -1,10 +1,12 @@
 """Codes that are likely to break floating-point code, shared by the tests of fp_formats."""
 
+import math
 import random
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, codes_to_ints, ints_to_codes
@@ -168,3 +170,28 @@ def number_of(fmt: FloatFormat, code: int) -> Number:
     if not fmt.zero:
         return NAN if code == fmt.nan_code else Fraction(2) ** (code - fmt.bias)
     return neighbours(fmt).read(code)
+
+
+F32 = FORMATS["f32"]
+SPECIAL = (
+    0,
+    F32.infinity_code or 0,
+    F32.nan_code or 0,
+    0x7F800001,
+    1,
+    0x007FFFFF,
+    0x00800000,
+    0x3F800000,
+    F32.max_code,
+)
+
+
+def of_functions(name: str, count: int) -> npt.NDArray[Any]:
+    """Return codes of f32 of every magnitude, near 0 and 1, at multiples of constants, huge ones, and special ones."""
+    draw = random.Random(name)
+    numbers = [draw.choice((-1, 1)) * math.ldexp(draw.uniform(1, 2), draw.randint(-149, 127)) for _ in range(count)]
+    numbers += [draw.uniform(-1, 1) * draw.choice((1, 4, 20, 100)) for _ in range(count)]
+    numbers += [draw.choice((math.pi / 2, 0.5, math.log(2))) * draw.randint(-60, 60) for _ in range(count)]
+    numbers += [1 + sign * 2.0**-e for sign in (-1, 1) for e in range(2, 25)] + [2.0**120, -(2.0**120)]
+    signed = [sign | code for sign in (0, 1 << 31) for code in SPECIAL]
+    return np.concatenate([np.array(numbers, np.float32).view(np.uint32), np.array(signed, np.uint32)])

@@ -107,6 +107,10 @@ class ArrayMachine:
         with np.errstate(all="ignore"):
             return np.asarray(_ARITHMETIC[name](x, y))
 
+    def square_root(self, x: Numbers) -> Numbers:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.sqrt(x))
+
     def ordered(self, name: str, x: Numbers, y: Numbers) -> CodeArray:
         assert x.dtype == y.dtype
         with np.errstate(all="ignore"):

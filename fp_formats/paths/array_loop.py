@@ -26,6 +26,8 @@ PAYS = 1 << 22
 """The elements of all calls from which a loop is worth its compilation: NumPy takes about 15 ms for them."""
 _AT_ONCE = 1 << 16
 """The most refused elements that are computed at once in the general way."""
+_SLOW_PAYS = 1 << 18
+"""The elements of blocks with refused ones from which on it pays to find these, if the general way is slow."""
 _PART = 32 * BLOCK
 """The elements that a thread takes at a time: whole blocks."""
 _ENTRY = ctypes.CFUNCTYPE(
@@ -293,7 +295,7 @@ class Waiting:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._asked = 0
+        self._asked = self._settled = 0
         self._loop: ArrayLoop | None = None
         self._telling: ArrayLoop | None = None
 
@@ -323,9 +325,13 @@ class Waiting:
         places: npt.NDArray[np.intp] = positions_of(refused.view(np.bool_)) + part.start
         return places
 
-    def _refused(self, inputs: Sequence[Codes], parts: Sequence[slice]) -> Iterator[slice | npt.NDArray[np.intp]]:
+    def _refused(
+        self, inputs: Sequence[Codes], parts: Sequence[slice], slow: bool
+    ) -> Iterator[slice | npt.NDArray[np.intp]]:
         """Yield the refused elements of some parts, many at a time, since each call of NumPy code takes long."""
-        if sum(part.stop - part.start for part in parts) <= _AT_ONCE:
+        count = sum(part.stop - part.start for part in parts)
+        self._settled += count
+        if count <= _AT_ONCE and not (slow and self._settled >= _SLOW_PAYS):
             yield from parts
             return
         waiting: list[npt.NDArray[np.intp]] = []
@@ -338,13 +344,19 @@ class Waiting:
         yield np.concatenate(waiting)
 
     def settle(
-        self, inputs: Sequence[Codes], out: Codes, parts: Sequence[slice], general: Callable[..., ArrayResult]
+        self,
+        inputs: Sequence[Codes],
+        out: Codes,
+        parts: Sequence[slice],
+        general: Callable[..., ArrayResult],
+        slow: bool = False,
     ) -> Mask | None:
-        """Compute the refused elements of some parts by ``general``. Return the mask of poison; None if there
-        is none.
+        """Compute the refused elements of some parts by ``general``. ``slow``: this takes long for each element, so the
+        other elements of the parts are left out once finding them pays. Return the mask of poison; None if there is
+        none.
         """
         poison: Mask | None = None
-        for where in self._refused(inputs, parts):
+        for where in self._refused(inputs, parts, slow):
             some = [each if splat else each[where] for each, splat in zip(inputs, self._plan.splats, strict=True)]
             found = general(*(_as_codes(each, width) for each, width in zip(some, self._plan.widths, strict=True)))
             out[where] = _as_words(found.codes, 128 if out.dtype == _WIDE else 64)
@@ -375,10 +387,12 @@ def applied(
     widths: tuple[int, ...],
     operands: tuple[Codes, ...],
     general: Callable[..., ArrayResult],
+    slow: bool = False,
 ) -> ArrayResult | None:
     """Return the results of an op by its description; None if it has no description, or if NumPy computes them faster.
 
-    ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements.
+    ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements;
+    ``slow``: see `Waiting.settle`.
     """
     if implementation is None or not llvm.machine_code_allowed():
         return None
@@ -395,7 +409,7 @@ def applied(
     def work(out: Codes, *pieces: Codes) -> Mask | None:
         rest = iter(pieces)
         inputs = [np.require(next(rest) if one is None else one, requirements=["C", "A"]) for one in ones]
-        return waiting.settle(inputs, out, loop.run(inputs, [out], out.size), general)
+        return waiting.settle(inputs, out, loop.run(inputs, [out], out.size), general, slow)
 
     moving = [each for each, one in zip(words, ones, strict=True) if one is None]
     longest = size if all(each.shape == shape for each in moving) else AT_ONCE

@@ -15,7 +15,7 @@ import numpy as np
 from halfulp.fp_formats import formats
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult, flattened
 from halfulp.fp_formats.formats import Codes, FloatFormat
-from halfulp.fp_formats.paths import disk, elementary_native, elementary_pairs, margins, tables
+from halfulp.fp_formats.paths import disk, elementary_native, elementary_pairs, llvm, margins, tables, word_functions
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.paths.words import Word
@@ -39,8 +39,8 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
     table: all codes of up to 16 bits, or all pairs of up to 8 bits, to formats of up to 64 bits, once a table saves
         time.
     margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`,
-        `elementary_pairs`), from f32 to f32, to nearest even and without flags, by the machine's own conversions
-        (`elementary_native`).
+        `elementary_pairs`). From f32 to f32 and without flags: by machine code (`word_functions`), where a function has
+        it, or to nearest even by the machine's own conversions (`elementary_native`).
     balls: one ball for each element (`reals.arrays`).
 
     The specification computes the results that margins or balls do not determine.
@@ -92,9 +92,20 @@ def unary(
             return found
     if path != "margins" or a.size < _MARGINS_PAY:
         return _with_flags(precisely(a), want_flags)
-    if elementary_native.applies(src, dst, rounding, policy, want_flags):
-        return elementary_native.unary(name, a, by_margins)
-    return _with_flags(by_margins(a), want_flags)
+    if want_flags:
+        return by_margins(a)
+
+    def in_arrays(codes: Codes) -> ArrayResult:
+        if elementary_native.applies(src, dst, rounding, policy, want_flags):
+            return elementary_native.unary(name, codes, by_margins)
+        return _with_flags(by_margins(codes), want_flags)
+
+    def far(codes: Codes) -> ArrayResult:
+        described = word_functions.unary(name, src, rounding, policy, dst, far=True)
+        return applied(described, (src.bits,), (codes,), in_arrays, slow=True) or in_arrays(codes)
+
+    described = word_functions.unary(name, src, rounding, policy, dst) if llvm.may_pay(a.size) else None
+    return applied(described, (src.bits,), (a,), far, slow=True) or in_arrays(a)
 
 
 def binary(
@@ -134,10 +145,17 @@ def binary(
     shape = np.broadcast_shapes(formats.element_shape(a, fmt.bits), formats.element_shape(b, fmt.bits))
     if not _pairs_pay(name, fmt, dst, shape):
         return _with_flags(precisely(a, b), want_flags)
-    x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
-    if elementary_native.applies(fmt, dst, rounding, policy, want_flags):
-        return _shaped(elementary_native.binary(elementary_pairs.PAIRS[name], x, y, by_margins), shape)
-    return _with_flags(_shaped(by_margins(x, y), shape), want_flags)
+
+    def in_arrays(first: Codes, second: Codes) -> ArrayResult:
+        both = np.broadcast_shapes(*(formats.element_shape(each, fmt.bits) for each in (first, second)))
+        x, y = (flattened(each, fmt.bits, both) for each in (first, second))
+        if elementary_native.applies(fmt, dst, rounding, policy, want_flags):
+            return _shaped(elementary_native.binary(elementary_pairs.PAIRS[name], x, y, by_margins), both)
+        return _with_flags(_shaped(by_margins(x, y), both), want_flags)
+
+    pays = not want_flags and llvm.may_pay(math.prod(shape))
+    described = word_functions.binary(name, fmt, rounding, policy, dst) if pays else None
+    return applied(described, (fmt.bits,) * 2, (a, b), in_arrays, slow=True) or in_arrays(a, b)
 
 
 def of_integer(

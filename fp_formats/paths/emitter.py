@@ -99,6 +99,10 @@ class Emitter:
         """Make an operation on floats, as `Machine.arithmetic` defines."""
         return getattr(self.builder, _ARITHMETIC[name])(x, y)
 
+    def square_root(self, x: MachineValue) -> MachineValue:
+        """Make a square root, as `Machine.square_root` defines."""
+        return self.builder.call(self.function.module.declare_intrinsic("llvm.sqrt", [x.type]), [x])
+
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Make a comparison of floats, as `Machine.ordered` defines."""
         return self.builder.fcmp_ordered(name, x, y)

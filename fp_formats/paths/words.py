@@ -30,7 +30,8 @@ returns, the machine has seen all instructions in their order. From this follow 
    What an implementation refuses costs time, and never a bit.
 
 **Where implementations come from.** `halfulp.fp_formats.paths.word_floats` makes those of floats,
-`halfulp.fp_formats.paths.quad` those of f128, `halfulp.semantics.integer_kernels` those of integers, and so on. A
+`halfulp.fp_formats.paths.word_functions` those of elementary functions, `halfulp.fp_formats.paths.quad` those of f128,
+`halfulp.semantics.integer_kernels` those of integers, and so on. A
 function there first asks `halfulp.fp_formats.paths.domains` whether the operation is inside a declared domain; if not,
 it returns None, and there is no implementation. An example: rounding to short formats adds a power of two, which is so
 large that the last bit of the sum is the last bit of the result. The addition of the processor then rounds exactly as
@@ -123,6 +124,9 @@ class Machine(Protocol):
 
     def arithmetic(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return a sum, difference, product or quotient (add, subtract, multiply, divide), to nearest even."""
+
+    def square_root(self, x: MachineValue) -> MachineValue:
+        """Return a square root, to nearest even; a NaN for numbers below 0."""
 
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return a word of one bit: 1 if the relation <, <= or == of two numbers holds; 0 if one is a NaN."""
@@ -295,6 +299,10 @@ class Real:
 
     def __mul__(self, other: Real | float) -> Real:
         return self.computed("multiply", other)
+
+    def square_root(self) -> Real:
+        """Return the square root; a NaN for numbers below 0."""
+        return self.like(self.machine.square_root(self.held))
 
     def _ordered(self, name: str, other: Real | float) -> Word:
         other = other if isinstance(other, Real) else self.of(other)

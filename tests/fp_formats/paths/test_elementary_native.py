@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import amounts, thinned
-from float_samples import interesting, one_code
+from float_samples import interesting, of_functions, one_code
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,29 +26,7 @@ from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.scalar import RNE
 
 F32 = FORMATS["f32"]
-SPECIAL = (
-    0,
-    F32.infinity_code or 0,
-    F32.nan_code or 0,
-    0x7F800001,
-    1,
-    0x007FFFFF,
-    0x00800000,
-    0x3F800000,
-    F32.max_code,
-)
 BY_MODE = list(Rounding)[:5]
-
-
-def operands(name: str, count: int) -> Codes:
-    """Return codes of every magnitude, near 0 and 1, at multiples of constants, huge ones, and special ones."""
-    draw = random.Random(name)
-    numbers = [draw.choice((-1, 1)) * math.ldexp(draw.uniform(1, 2), draw.randint(-149, 127)) for _ in range(count)]
-    numbers += [draw.uniform(-1, 1) * draw.choice((1, 4, 20, 100)) for _ in range(count)]
-    numbers += [draw.choice((math.pi / 2, 0.5, math.log(2))) * draw.randint(-60, 60) for _ in range(count)]
-    numbers += [1 + sign * 2.0**-e for sign in (-1, 1) for e in range(2, 25)] + [2.0**120, -(2.0**120)]
-    signed = [sign | code for sign in (0, 1 << 31) for code in SPECIAL]
-    return np.concatenate([np.array(numbers, np.float32).view(np.uint32), np.array(signed, np.uint32)])
 
 
 def differing(name: str, codes: Codes, found: ArrayResult, mode: int = RNE, policy: FloatPolicy = SPEC) -> list[str]:
@@ -78,7 +56,7 @@ def near_midpoints(name: str, count: int, window: int) -> Codes:
     ("count", "drawn", "window"), [(16, 1 << 12, 100), pytest.param(3_000, 1 << 20, 4, marks=pytest.mark.exhaustive)]
 )
 def test_results_are_those_of_the_specification(name: str, count: int, drawn: int, window: int) -> None:
-    codes = operands(name, count)
+    codes = of_functions(name, count)
     assert not differing(name, codes, elementary.unary(name, F32, codes))
     close = near_midpoints(name, drawn, window)[: 4 * count]
     close = np.resize(close, max(64, close.size))
@@ -88,7 +66,7 @@ def test_results_are_those_of_the_specification(name: str, count: int, drawn: in
 @pytest.mark.parametrize("name", ["exp", "sin", "rsqrt", "mish"])
 @pytest.mark.parametrize("mode", thinned(BY_MODE, 4))
 def test_modes_flags_and_flushing_take_another_way(name: str, mode: Rounding) -> None:
-    codes = operands(name, 12)
+    codes = of_functions(name, 12)
     for policy in (SPEC, FloatPolicy(denormals="flush_both")):
         assert not elementary_native.applies(F32, F32, mode, policy, True)
         assert not differing(name, codes, elementary.unary(name, F32, codes, mode, policy, None, True), mode, policy)
