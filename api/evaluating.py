@@ -204,6 +204,10 @@ def _with_flags(module: Module, values: Sequence[Value], settings: Settings) -> 
         made, raised = kernel.flagged(*(int(value.bits) for value in values))
         if isinstance(made, int):
             return Value(result, np.array(made, dtype)), np.array(raised, np.uint8)
+    if not limbs and kernel.notice is None and all(value.poison is None for value in values):
+        outcome, found = kernel.with_flags(*(value.bits for value in values))
+        if not outcome.faults:
+            return Value(result, outcome.results[0]), found
     return program_for(module, settings).run(function, values)[0], _flags_of(kernel, values)
 
 

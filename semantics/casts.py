@@ -70,7 +70,7 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
         target,
         fastmath,
         loses=_loses_nan(policy, source, target),
-        flags=floats.flags_of(lambda a: conversions.convert(source, target, a, rounding, policy, want_flags=True)),
+        raises=partial(fast.convert, source, target, rounding=rounding, policy=policy, want_flags=True),
         real=real,
     )
     if fastmath & (floats.NNAN | floats.NINF):
@@ -155,7 +155,7 @@ def convert_stochastically(source: FloatFormat, target: FloatFormat, profile: Pr
         target,
         fastmath,
         loses=_loses_nan(profile.conversions, source, target),
-        flags=floats.flags_of(lambda a, random: conversions.convert(source, target, a, *mode, random, want_flags=True)),
+        raises=lambda a, random: fast.convert(source, target, a, *mode, random, want_flags=True),
         real=Computes("convert", (source,), target),
     )
 
@@ -178,7 +178,7 @@ def convert_by_bits(source: FloatFormat, target: FloatFormat, width: int, profil
         target,
         0,
         loses=_loses_nan(policy, source, target),
-        flags=floats.flags_of(lambda a, bits: array(a, bits, want_flags=True)),
+        raises=partial(array, want_flags=True),
     )
 
 
@@ -214,9 +214,11 @@ def from_integer(
     def scalar_implementation(a: int) -> Scalar:
         return flagged(a)[0]
 
-    def array_implementation(a: Codes) -> Outcome:
-        found = array(target, a, width, signed, rounding, policy)
+    def outcome_of(found: ArrayResult, a: Codes) -> Outcome:
         return Outcome((found.codes,), faults_of([(negative, sign_bit(a, width) if nneg else None)]))
+
+    def array_implementation(a: Codes) -> Outcome:
+        return outcome_of(array(target, a, width, signed, rounding, policy), a)
 
     faults = (negative,) if nneg else ()
     real = Computes("convert", (Integer(width, signed),), target)
@@ -227,11 +229,21 @@ def from_integer(
         if nneg
         else native_scalar.from_integer(target, width, signed, rounding, scalar_implementation)
     )
-    flags = floats.flags_of(
-        lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True)
-    )
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
-    return Kernel(quick, array_implementation, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
+
+    def raises(a: Codes) -> ArrayResult:
+        return fast.from_integer(target, a, width, signed, rounding, policy, want_flags=True)
+
+    return Kernel(
+        quick,
+        array_implementation,
+        faults=faults,
+        flags=floats.flags_of(raises),
+        both=floats.joined(raises, outcome_of),
+        flagged=flagged,
+        words=words,
+        real=real,
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -296,20 +308,32 @@ def to_integer(
     def scalar_implementation(a: int) -> Scalar:
         return flagged(a)[0]
 
-    def array_implementation(a: Codes) -> Outcome:
-        found = array(source, a, width, signed, rounding, policy)
+    def outcome_of(found: ArrayResult, a: Codes) -> Outcome:
         return Outcome((found.codes,), faults_of([(outside, found.poison)]))
+
+    def array_implementation(a: Codes) -> Outcome:
+        return outcome_of(array(source, a, width, signed, rounding, policy), a)
 
     faults = (outside,) if policy.float_to_int == "poison" and not _always_fits(source, width, signed) else ()
     real = ToInteger(source, Integer(width, signed), rounding)
     if emulates:
         return Kernel(scalar_implementation, array_implementation, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_implementation)
-    flags = floats.flags_of(
-        lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True)
-    )
     words = word_floats.to_integer(source, width, signed, rounding)
-    return Kernel(quick, array_implementation, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
+
+    def raises(a: Codes) -> ArrayResult:
+        return fast.to_integer(source, a, width, signed, rounding, policy, want_flags=True)
+
+    return Kernel(
+        quick,
+        array_implementation,
+        faults=faults,
+        flags=floats.flags_of(raises),
+        both=floats.joined(raises, outcome_of),
+        flagged=flagged,
+        words=words,
+        real=real,
+    )
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())

@@ -24,7 +24,7 @@ from halfulp.fp_formats.paths.words import Implementation
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import Result
 from halfulp.semantics.emulated import F32, emulates
-from halfulp.semantics.floats import NINF, NNAN, flags_of, float_kernel, loses_nan
+from halfulp.semantics.floats import NINF, NNAN, float_kernel, loses_nan
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Computes, Integer, Kernel, Outcome, Scalar, faults_of, same_kind
 from halfulp.semantics.profile import Profile
@@ -180,7 +180,7 @@ def _kernel(
         result,
         fastmath,
         loses=(makes_nans or not result.signed) and loses_nan(profile.arithmetic, result),
-        flags=flags_of(partial(implementations.array, fmt, want_flags=True)),
+        raises=partial(implementations.array, fmt, want_flags=True),
         real=real,
     )
 

@@ -374,5 +374,5 @@ def to_float(source: FixedFormat, target: FloatFormat, rounding: Rounding, profi
         (),
         target,
         0,
-        flags=floats.flags_of(partial(array, want_flags=True)),
+        raises=partial(array, want_flags=True),
     )

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 
 import numpy as np
 
 from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.exact import comparisons, conversions
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding, element_shape, ints_to_codes
 from halfulp.fp_formats.paths import fast, llvm
@@ -24,7 +24,7 @@ from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import INEXACT, INFINITE, INVALID, QUIET_NAN, SIGNALLING_NAN, Result
 from halfulp.semantics.casts import sign_bit
-from halfulp.semantics.floats import fastmath_rules, flags_of, float_kernel, is_infinite, is_nan, loses_nan
+from halfulp.semantics.floats import fastmath_rules, flags_of, float_kernel, is_infinite, is_nan, joined, loses_nan
 from halfulp.semantics.kernel import Computes, Kernel, Outcome, Scalar, faults_of, same_kind
 from halfulp.semantics.profile import Profile
 
@@ -198,13 +198,8 @@ def arithmetic(
     # Zero divided by zero is NaN; other numbers make one only from one, or from infinities.
     makes_nan = operation == "divide" or any(fmt.nan_code or fmt.infinity_code for fmt in sources)
 
-    def array(*codes: Codes) -> ArrayResult:
-        return comparisons.operate(
-            operation, sources, target, codes, rounding, policy, operations=fast, convert=fast.convert
-        )
-
-    def flagged(*codes: Codes) -> ArrayResult:
-        return comparisons.operate(operation, sources, target, codes, rounding, policy, want_flags=True)
+    def array(*codes: Codes, want_flags: bool = False) -> ArrayResult:
+        return fast.operate(operation, sources, target, codes, rounding, policy, want_flags)
 
     return float_kernel(
         lambda *codes: mixed.operate(operation, sources, target, codes, rounding, policy),
@@ -213,7 +208,7 @@ def arithmetic(
         target,
         0,
         loses=makes_nan and loses_nan(policy, target),
-        flags=flags_of(flagged),
+        raises=partial(array, want_flags=True),
         real=Computes(_REAL[operation], sources, target) if operation in _REAL else None,
     )
 
@@ -235,16 +230,10 @@ def to_integral(fmt: FloatFormat, rounding: Rounding, says_inexact: bool, profil
         drops = made.kind != scalar.FINITE or scalar.number(made) != scalar.number(given)
         return scalar.also(found, INEXACT if drops else 0)
 
-    def flags(a: Codes) -> Codes:
-        found = conversions.to_integral(fmt, a, rounding, policy, want_flags=True)
-        assert found.flags is not None
-        if not says_inexact:
-            return found.flags
-        given = fast.flush(fmt, a, policy).codes if policy.flushing(fmt).operands else a
-        number = ~(comparisons.is_nan(fmt, given) | comparisons.is_infinite(fmt, given))
-        same = comparisons.compare(fmt, _EQUAL, given, found.codes).codes != 0
-        flagged: Codes = found.flags | (number & ~same) * np.uint8(INEXACT)
-        return flagged
+    def raises(a: Codes) -> ArrayResult:
+        if says_inexact:
+            return fast.to_integral_exact(fmt, a, rounding, policy)
+        return fast.to_integral(fmt, a, rounding, policy, want_flags=True)
 
     return float_kernel(
         specification,
@@ -252,7 +241,7 @@ def to_integral(fmt: FloatFormat, rounding: Rounding, says_inexact: bool, profil
         (fmt,),
         fmt,
         0,
-        flags=flags,
+        raises=raises,
     )
 
 
@@ -266,14 +255,12 @@ def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Ke
     """Return the kernel of a comparison that any NaN operand makes invalid (IEEE 754, 5.6.1), by MLIR's predicate."""
     policy = profile.arithmetic
 
-    def flags(a: Codes, b: Codes) -> Codes:
-        nan = comparisons.is_nan(fmt, a) | comparisons.is_nan(fmt, b)
-        return nan * np.uint8(INVALID)
-
+    raises = partial(fast.compare_signalling, fmt, predicate, policy=policy)
     return Kernel(
         lambda a, b: int(scalar.compare(fmt, predicate, a, b, policy)),
         lambda a, b: Outcome((fast.compare(fmt, predicate, a, b, policy).codes,)),
-        flags=flags,
+        flags=flags_of(raises),
+        both=joined(raises, lambda found, *_: Outcome((found.codes,))),
     )
 
 

@@ -73,6 +73,21 @@ def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
     return flags
 
 
+def joined(
+    raises: Callable[..., ArrayResult], outcome_of: Callable[..., Outcome]
+) -> Callable[..., tuple[Outcome, npt.NDArray[np.uint8]]]:
+    """Return the `both` of a kernel: ``raises`` gives results with flags, of which ``outcome_of(found, *codes)`` makes
+    the outcome.
+    """
+
+    def both(*codes: Codes) -> tuple[Outcome, npt.NDArray[np.uint8]]:
+        found = raises(*codes)
+        assert found.flags is not None
+        return outcome_of(found, *codes), found.flags
+
+    return both
+
+
 is_nan, is_infinite, is_zero = fast.is_nan, comparisons.is_infinite, comparisons.is_zero
 """The masks of NaNs, invalid x87 operands included, of infinities, and of zeros of either sign."""
 
@@ -86,14 +101,15 @@ def float_kernel(
     open_rule: OpenRule | None = None,
     open_nan: bool = True,
     loses: bool = False,
-    flags: FlagRule | None = None,
+    raises: Callable[..., ArrayResult] | None = None,
     real: Meaning | None = None,
 ) -> Kernel:
     """Make a kernel from the two implementations of an operation on floats with a float result.
 
     ``operands``: the formats of the operands, which integers and random bits may follow. ``fastmath``: the flags nnan
     and ninf make a NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified.
-    ``loses``: a NaN may be lost, which the implementations report as poison. ``flags``, ``real``: see `Kernel`.
+    ``loses``: a NaN may be lost, which the implementations report as poison. ``raises``: as ``array``, with exception
+    flags. ``real``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
@@ -112,8 +128,7 @@ def float_kernel(
         found = specification(*codes)
         return judged(found, codes), found.flags
 
-    def array_implementation(*codes: Codes) -> Outcome:
-        found = array(*codes)
+    def outcome_of(found: ArrayResult, *codes: Codes) -> Outcome:
         if found.poison is None and not rules:
             return Outcome((found.codes,))
         masks = [(lost, found.poison)]
@@ -127,12 +142,13 @@ def float_kernel(
 
     return Kernel(
         lambda *codes: judged(specification(*codes), codes),
-        array_implementation,
+        lambda *codes: outcome_of(array(*codes), *codes),
         open=_open_rule(result, fastmath, open_rule, open_nan),
         opens=_opens(result, fastmath, open_rule, open_nan),
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
-        flags=flags,
-        flagged=None if flags is None else flagged,
+        flags=None if raises is None else flags_of(raises),
+        both=None if raises is None else joined(raises, outcome_of),
+        flagged=None if raises is None else flagged,
         real=real,
     )
 
@@ -228,12 +244,12 @@ def binary(
     policy = emulated.arithmetic(profile, name)
     arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
     implementations: Implementations
-    flags = None
+    raises = None
     if emulates := emulated.emulates(profile, fmt):
         implementations = emulated.applied(name, fmt, arguments)
     else:
-        specification, array, flagged = getattr(scalar, name), getattr(fast, name), getattr(arithmetic, name)
-        flags = flags_of(lambda a, b: flagged(fmt, a, b, *arguments, want_flags=True))
+        specification, array = getattr(scalar, name), getattr(fast, name)
+        raises = lambda a, b: array(fmt, a, b, *arguments, want_flags=True)  # noqa: E731
         implementations = (lambda a, b: specification(fmt, a, b, *arguments), lambda a, b: array(fmt, a, b, *arguments))
     open_rule = None
     if name == "divide" and fastmath & NSZ:
@@ -242,7 +258,7 @@ def binary(
         open_rule = _open_zeros(fmt)
     loses = not emulates and name in _MAKES_NANS and loses_nan(policy, fmt)
     real = same_kind(name.replace("_", " "), fmt, 2)
-    kernel = float_kernel(*implementations, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags, real=real)
+    kernel = float_kernel(*implementations, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, raises=raises, real=real)
     if emulates or fastmath & (NNAN | NINF):
         return kernel
     return replace(
@@ -272,7 +288,7 @@ def stochastic(name: str, fmt: FloatFormat, profile: Profile, fastmath: int = 0)
         fmt,
         fastmath,
         loses=name in _MAKES_NANS and loses_nan(policy, fmt),
-        flags=flags_of(partial(exact, want_flags=True)),
+        raises=partial(exact, want_flags=True),
         real=same_kind(name, fmt, count),
     )
 
@@ -290,7 +306,7 @@ def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -
         (fmt,) * 3,
         fmt,
         fastmath,
-        flags=flags_of(lambda a, b, c: arithmetic.fma(fmt, a, b, c, *arguments, want_flags=True)),
+        raises=lambda a, b, c: fast.fma(fmt, a, b, c, *arguments, want_flags=True),
         real=real,
     )
 
@@ -311,11 +327,10 @@ def clamp(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
         (fmt,) * 3,
         fmt,
         fastmath,
-        flags=flags,
         real=same_kind("clamp", fmt, 3),
     )
     # Its scalar implementation is made of two others, which give codes alone.
-    return replace(kernel, flagged=None)
+    return replace(kernel, flags=flags)
 
 
 @lru_cache(maxsize=1024)
@@ -324,13 +339,12 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
     implementations: Implementations = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
-    flagged = getattr(arithmetic, name)
-    flags: FlagRule | None = flags_of(lambda a: flagged(fmt, a, policy, want_flags=True))
+    raises: Callable[..., ArrayResult] | None = lambda a: array(fmt, a, policy, want_flags=True)  # noqa: E731
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
-        implementations, flags = emulated.applied("negate", fmt, ()), None
+        implementations, raises = emulated.applied("negate", fmt, ()), None
     # Neither op generates NaNs, and both keep the bits of one.
     real = same_kind("negate" if name == "negate" else "convert", fmt, 1)
-    kernel = float_kernel(*implementations, (fmt,), fmt, fastmath, open_nan=False, flags=flags, real=real)
+    kernel = float_kernel(*implementations, (fmt,), fmt, fastmath, open_nan=False, raises=raises, real=real)
     plain = not emulated.emulates(profile, fmt) and not fastmath & (NNAN | NINF)
     return replace(kernel, words=word_floats.negate(fmt, policy)) if name == "negate" and plain else kernel
 
@@ -343,10 +357,10 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     rules = fastmath_rules(fastmath, fmt)
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
     array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
-    flags: FlagRule | None = flags_of(lambda a, b: comparisons.compare(fmt, predicate, a, b, policy, want_flags=True))
+    raises: Callable[..., ArrayResult] | None = partial(fast.compare, fmt, predicate, policy=policy, want_flags=True)
     if emulated.emulates(profile, fmt):
         specification, array = emulated.compare(predicate, fmt, policy)
-        flags = None
+        raises = None
 
     def specified(a: int, b: int) -> Scalar:
         for fault, test, _ in rules:
@@ -361,8 +375,7 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     native = not rules and not emulated.emulates(profile, fmt)
     scalar_implementation = native_scalar.compare(predicate, fmt, policy, specified) if native else specified
 
-    def array_implementation(a: Codes, b: Codes) -> Outcome:
-        found = array(a, b)
+    def outcome_of(found: ArrayResult, a: Codes, b: Codes) -> Outcome:
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
     words = word_floats.compare(predicate, fmt, policy) if native else None
@@ -370,10 +383,11 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     real = Compares(predicate, fmt)
     return Kernel(
         scalar_implementation,
-        array_implementation,
+        lambda a, b: outcome_of(array(a, b), a, b),
         faults=faults,
-        flags=flags,
-        flagged=None if flags is None else flagged,
+        flags=None if raises is None else flags_of(raises),
+        both=None if raises is None else joined(raises, outcome_of),
+        flagged=None if raises is None else flagged,
         words=words,
         real=real,
     )

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths import fast, llvm, word_floats
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
-from halfulp.semantics.floats import flags_of, float_kernel
+from halfulp.semantics.floats import float_kernel
 from halfulp.semantics.integer import (
     DIVISION_BY_ZERO,
     DIVISION_OVERFLOW,
@@ -232,7 +231,7 @@ def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) ->
         (fmt,),
         fmt,
         fastmath,
-        flags=flags_of(lambda a: conversions.to_integral(fmt, a, mode, policy, want_flags=True)),
+        raises=lambda a: fast.to_integral(fmt, a, mode, policy, want_flags=True),
         real=real,
     )
     return kernel if kernel.faults else replace(kernel, words=word_floats.to_integral(fmt, mode, policy))

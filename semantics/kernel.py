@@ -346,6 +346,8 @@ class Kernel:
     ``words``: see above; None if codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
+    ``both``: the ``array`` implementation that also returns these flags, in one pass. None if there is no such
+    function.
     ``flagged``: the `scalar` implementation that also returns these flags, from the specification; it is faster than an
     array of one element. None if there is no such function.
     ``notice``: from operand codes, a text about an effect of the op that users may not expect, or None. The op then
@@ -360,6 +362,7 @@ class Kernel:
     opens: int = 0
     faults: tuple[Fault, ...] = ()
     flags: Callable[..., npt.NDArray[np.uint8]] | None = None
+    both: Callable[..., tuple[Outcome, npt.NDArray[np.uint8]]] | None = None
     flagged: Callable[..., tuple[Scalar, int]] | None = None
     words: Implementation | None = None
     notice: Callable[..., str | None] | None = None
@@ -371,6 +374,13 @@ class Kernel:
         if self.flagged is not None and not any(code.ndim for code in codes):
             return np.array(self.flagged(*map(int, codes))[1], np.uint8)  # quicker than an array of one
         return self.flags(*codes)
+
+    def with_flags(self, *codes: Codes) -> tuple[Outcome, npt.NDArray[np.uint8]]:
+        """Return the outcome and the exception flags for operand codes, for a kernel that has flags."""
+        if self.both is not None:
+            return self.both(*codes)
+        assert self.flags is not None
+        return self.array(*codes), self.flags(*codes)
 
     def given(self, *last: Any) -> Kernel:
         """Return the kernel of an op with these last operands fixed. The functions and values that take only the other
@@ -385,6 +395,7 @@ class Kernel:
             scalar=with_last(self.scalar),
             array=with_last(self.array),
             flags=None if self.flags is None else with_last(self.flags),
+            both=None if self.both is None else with_last(self.both),
             flagged=None if self.flagged is None else with_last(self.flagged),
         )
 

@@ -183,6 +183,7 @@ class Reference:
 
     ``poison``: the result is poison. ``undefined``: executing the op is undefined behaviour. ``open``: the unspecified
     elements, a uint8 of `halfulp.semantics.kernel.Open` bits. ``trap``: only in predictions of a tool: the op stops it.
+    ``flags``: the exception flags, if they were asked for.
     """
 
     bits: tuple[Codes, ...]
@@ -190,18 +191,22 @@ class Reference:
     undefined: Mask | None = None
     open: Any = None
     trap: Mask | None = None
+    flags: Codes | None = None
 
 
-def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
+def reference(
+    case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True, flags: bool = False
+) -> Reference:
     """Compute a case's results under a profile, on the array path of the interpreter.
 
-    ``opened``: also return the unspecified elements, which takes longer than many ops.
+    ``opened``: also return the unspecified elements, which takes longer than many ops. ``flags``: also return the
+    exception flags of an op whose kernel has them.
     """
     shape = case.shape(inputs)
     if not isinstance(case.definition.evaluate, Elementwise):
         return _run(case, inputs, profile)
     kernel = case.kernel(shape, profile)
-    outcome = kernel.array(*inputs)
+    outcome, raised = kernel.with_flags(*inputs) if flags else (kernel.array(*inputs), None)
     masks: Mapping[FaultKind, list[Mask]] = {kind: [] for kind in FaultKind}
     seen = np.zeros(shape, np.bool_)
     for fault, mask in outcome.faults:
@@ -209,7 +214,7 @@ def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, op
         seen |= mask
     bits = kernel.open(tuple(inputs), outcome.results) if opened and kernel.open is not None else None
     poison, undefined = _together(masks[FaultKind.POISON]), _together(masks[FaultKind.UNDEFINED])
-    return Reference(outcome.results, poison, undefined, bits)
+    return Reference(outcome.results, poison, undefined, bits, flags=raised)
 
 
 def _run(case: OpCase, inputs: Sequence[Codes], profile: Profile) -> Reference:

@@ -227,44 +227,46 @@ class OpComputation(PickledByFields):
         )
 
     def _of_kernel(self, kernel: Kernel, operands: Chunk) -> Computed:
-        outcome = kernel.array(*operands)
+        outcome, flags = kernel.with_flags(*operands) if self._has_flags else (kernel.array(*operands), None)
         faulty = np.zeros(len(operands[0]), np.bool_)
         for _, mask in outcome.faults:
             faulty |= mask
         wanted = any(column.role is Role.OPEN for column in self.outputs)
         opened = kernel.open(operands, outcome.results) if wanted and kernel.open is not None else None
-        return self._columns(kernel, operands, outcome.results, faulty, None, opened)
+        return self._columns(outcome.results, faulty, None, opened, flags)
 
     def _of_case(self, operands: Chunk) -> Computed:
         case = self.case
         tensors = tuple(op_inputs.shaped(case, codes) for codes in operands)
-        found = reference(case, tensors, self.profile, any(column.role is Role.OPEN for column in self.outputs))
+        opened = any(column.role is Role.OPEN for column in self.outputs)
+        found = reference(case, tensors, self.profile, opened, self._has_flags)
 
         def flat(mask: Mask | None) -> Mask | None:
             return None if mask is None else op_inputs.flat(case, mask, 1)
 
         widths = [width_of(type_) for type_ in case.result_types]
         results = tuple(op_inputs.flat(case, bits, width) for bits, width in zip(found.bits, widths, strict=True))
-        return self._columns(
-            self._kernel, operands, results, flat(found.poison), flat(found.undefined), flat(found.open)
-        )
+        raised = None if found.flags is None else np.asarray(op_inputs.flat(case, found.flags, 8))
+        return self._columns(results, flat(found.poison), flat(found.undefined), flat(found.open), raised)
+
+    @property
+    def _has_flags(self) -> bool:
+        return any(column.role is Role.FLAGS for column in self.outputs)
 
     def _columns(
         self,
-        kernel: Kernel | None,
-        operands: Chunk,
         results: tuple[Codes, ...],
         poison: Mask | None,
         undefined: Mask | None,
         opened: Any,
+        flags: Codes | None,
     ) -> Computed:
-        rows, outputs = len(operands[0]), list(results)
+        rows, outputs = len(results[0]), list(results)
         for column in self.outputs[len(results) :]:
             made: Codes = np.zeros(code_shape((rows,), column.width), storage_dtype(column.width))
             if column.role is Role.FLAGS:
-                assert kernel is not None
-                assert kernel.flags is not None
-                made = kernel.flags(*operands)
+                assert flags is not None
+                made = flags
             elif column.role is Role.POISON:
                 for mask in (poison, undefined if self.keep_ub else None):
                     made |= 0 if mask is None else mask.view(np.uint8)

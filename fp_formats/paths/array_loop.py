@@ -24,6 +24,8 @@ _LOAD = 16
 """The instructions that take as long as one look-up in a table."""
 PAYS = 1 << 22
 """The elements of all calls from which a loop is worth its compilation: NumPy takes about 15 ms for them."""
+_FLAGS = 8
+"""How many times as long NumPy takes for an element whose exception flags are wanted."""
 _AT_ONCE = 1 << 16
 """The most refused elements that are computed at once in the general way."""
 _SLOW_PAYS = 1 << 18
@@ -318,10 +320,11 @@ class Waiting:
         if self._telling is None:
             self._telling = ArrayLoop(self._plan._replace(tells=True))
         count = part.stop - part.start
-        refused, made = np.empty(count, np.uint8), np.empty(count, _dtype_of(self._telling.widths[0]))
+        made = [np.empty(count, _dtype_of(width)) for width in self._telling.widths]
+        refused = np.empty(count, np.uint8)
         splats = self._plan.splats
         some = [each if splat else each[part] for each, splat in zip(inputs, splats, strict=True)]
-        self._telling.run(some, [made, refused], count)
+        self._telling.run(some, [*made, refused], count)
         places: npt.NDArray[np.intp] = positions_of(refused.view(np.bool_)) + part.start
         return places
 
@@ -350,16 +353,19 @@ class Waiting:
         parts: Sequence[slice],
         general: Callable[..., ArrayResult],
         slow: bool = False,
+        flags: Codes | None = None,
     ) -> Mask | None:
-        """Compute the refused elements of some parts by ``general``. ``slow``: this takes long for each element, so the
-        other elements of the parts are left out once finding them pays. Return the mask of poison; None if there is
-        none.
+        """Compute the refused elements of some parts by ``general``, and their flags, if there is an array for them.
+        ``slow``: this takes long for each element, so the other elements of the parts are left out once finding them
+        pays. Return the mask of poison; None if there is none.
         """
         poison: Mask | None = None
         for where in self._refused(inputs, parts, slow):
             some = [each if splat else each[where] for each, splat in zip(inputs, self._plan.splats, strict=True)]
             found = general(*(_as_codes(each, width) for each, width in zip(some, self._plan.widths, strict=True)))
             out[where] = _as_words(found.codes, 128 if out.dtype == _WIDE else 64)
+            if flags is not None:
+                flags[where] = found.flags
             if found.poison is not None:
                 poison = np.zeros(out.size, np.bool_) if poison is None else poison
                 poison[where] = found.poison
@@ -367,11 +373,13 @@ class Waiting:
 
 
 @lru_cache(maxsize=1024)
-def _waiting(implementation: Implementation, widths: tuple[int, ...], splats: tuple[bool, ...]) -> Waiting:
+def _waiting(
+    implementation: Implementation, widths: tuple[int, ...], splats: tuple[bool, ...], results: int = 1
+) -> Waiting:
     # No processor has vectors of words of 128 bits.
-    vectors = 128 not in widths
+    vectors, outputs = 128 not in widths, range(len(widths), len(widths) + results)
     return Waiting(
-        Plan([ChainOfOne(implementation, tuple(range(len(widths))))], widths, splats, [len(widths)], vectors=vectors)
+        Plan([ChainOfOne(implementation, tuple(range(len(widths))))], widths, splats, outputs, vectors=vectors)
     )
 
 
@@ -388,11 +396,13 @@ def applied(
     operands: tuple[Codes, ...],
     general: Callable[..., ArrayResult],
     slow: bool = False,
+    flags: bool = False,
 ) -> ArrayResult | None:
     """Return the results of an op by its description; None if it has no description, or if NumPy computes them faster.
 
     ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements;
-    ``slow``: see `Waiting.settle`.
+    ``slow``: see `Waiting.settle`. ``flags``: the description also gives exception flags, in 8 bits, and so does
+    ``general``.
     """
     if implementation is None or not llvm.machine_code_allowed():
         return None
@@ -400,21 +410,28 @@ def applied(
     shape = np.broadcast_shapes(*(each.shape for each in words))
     size = math.prod(shape)
     splats = tuple([size > 1 and each.size == 1 for each in words])
-    waiting = _waiting(implementation, widths, splats)
-    loop = waiting.get(size) if size else None
+    waiting = _waiting(implementation, widths, splats, 1 + flags)
+    loop = waiting.get(_FLAGS * size if flags else size) if size else None
     if loop is None:
         return None
+    raised = np.empty(shape, np.uint8) if flags else None
     ones = [each.reshape(1) if splat else None for each, splat in zip(words, splats, strict=True)]
 
+    done = 0
+
     def work(out: Codes, *pieces: Codes) -> Mask | None:
+        nonlocal done
         rest = iter(pieces)
         inputs = [np.require(next(rest) if one is None else one, requirements=["C", "A"]) for one in ones]
-        return waiting.settle(inputs, out, loop.run(inputs, [out], out.size), general, slow)
+        own = None if raised is None else raised.reshape(-1)[done : done + out.size]
+        done += out.size
+        parts = loop.run(inputs, [out] if own is None else [out, own], out.size)
+        return waiting.settle(inputs, out, parts, general, slow, own)
 
     moving = [each for each, one in zip(words, ones, strict=True) if one is None]
     longest = size if all(each.shape == shape for each in moving) else AT_ONCE
     made = in_chunks(shape, _dtype_of(loop.widths[0]), work, *moving, longest=longest)
-    return ArrayResult(_as_codes(made.codes, loop.widths[0]), made.poison)
+    return ArrayResult(_as_codes(made.codes, loop.widths[0]), made.poison, raised)
 
 
 _WIDE = np.dtype(np.complex128)

@@ -15,7 +15,16 @@ import numpy as np
 from halfulp.fp_formats import formats
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult, flattened
 from halfulp.fp_formats.formats import Codes, FloatFormat
-from halfulp.fp_formats.paths import disk, elementary_native, elementary_pairs, llvm, margins, tables, word_functions
+from halfulp.fp_formats.paths import (
+    disk,
+    elementary_native,
+    elementary_pairs,
+    llvm,
+    margins,
+    tables,
+    word_flags,
+    word_functions,
+)
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.paths.words import Word
@@ -71,7 +80,17 @@ def unary(
     ball of bounded precision determines a result.
     """
     dst, rounding = dst or src, int(rounding)
+    if name == "sqrt":
+        described = word_flags.root(src, dst, rounding, policy)
+        described = described if want_flags else word_flags.code_of(described)
+        general = partial(_unary, name, src, rounding=rounding, policy=policy, dst=dst, want_flags=want_flags)
+        return applied(described, (src.bits,), (a,), general, flags=want_flags) or general(a)
+    return _unary(name, src, a, rounding, policy, dst, want_flags)
 
+
+def _unary(
+    name: str, src: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, dst: FloatFormat, want_flags: bool
+) -> ArrayResult:
     def precisely(codes: Codes) -> ArrayResult:
         from halfulp.fp_formats.reals import arrays, elementary
 

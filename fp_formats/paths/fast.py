@@ -8,6 +8,7 @@ go through their operands in chunks, so that only the result is an array of full
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import scalar
+from halfulp.fp_formats import mixed, scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, encoding
 from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding
-from halfulp.fp_formats.paths import error_free, llvm, quad, word_floats
+from halfulp.fp_formats.paths import error_free, llvm, quad, word_flags, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.domains import (
     F32,
@@ -39,6 +40,7 @@ from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 __all__ = ["conversion_path", "convert", "from_integer", "path_of", "to_integer"]  # what other files define
 
+_OWN = sys.modules[__name__]
 NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls are needed
 
 
@@ -83,14 +85,21 @@ def _arithmetic(
         return result
 
     plain = not want_flags and rounding != STOCHASTIC
-    path = None if want_flags else path_of(operation, fmt, int(rounding), policy)
-    kept = None if want_flags or path is not None else between_flushes(operation, fmt, int(rounding), policy)
+    if want_flags:
+        described = None
+        if operation in mixed.OPERATIONS:
+            described = word_flags.arithmetic(operation, (fmt,) * 2, fmt, int(rounding), policy)
+        return applied(described, (fmt.bits,) * 2, (a, b), exactly, flags=True) or exactly(a, b)
+    path = path_of(operation, fmt, int(rounding), policy)
+    kept = None if path is not None else between_flushes(operation, fmt, int(rounding), policy)
     if kept is not None:
         return _with_flushes(
             fmt, policy, lambda x, y: _arithmetic(operation, fmt, x, y, rounding, kept), (a, b), exactly
         )
-    if want_flags or path is None:
-        described = None if want_flags else quad.binary(operation, fmt, int(rounding), policy)
+    if path is None:
+        described = quad.binary(operation, fmt, int(rounding), policy)
+        if described is None and operation in mixed.OPERATIONS:
+            described = word_flags.code_of(word_flags.arithmetic(operation, (fmt,) * 2, fmt, int(rounding), policy))
         return applied(described, (fmt.bits,) * 2, (a, b), exactly) or exactly(a, b)
 
     def in_arrays(x: Codes, y: Codes) -> ArrayResult:
@@ -277,17 +286,32 @@ def fma(
     want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.arithmetic.fma` returns."""
-    kept = None if want_flags else between_flushes("fma", fmt, int(rounding), policy)
+    described = word_flags.arithmetic("fma", (fmt,) * 3, fmt, int(rounding), policy)
+    if not want_flags:
+        described = word_flags.code_of(described)
+
+    def general(x: Codes, y: Codes, z: Codes) -> ArrayResult:
+        if want_flags:
+            return arithmetic.fma(fmt, x, y, z, rounding, policy, random, want_flags)
+        return _fma_in_arrays(fmt, x, y, z, rounding, policy, random)
+
+    return applied(described, (fmt.bits,) * 3, (a, b, c), general, flags=want_flags) or general(a, b, c)
+
+
+def _fma_in_arrays(
+    fmt: FloatFormat, a: Codes, b: Codes, c: Codes, rounding: int, policy: FloatPolicy, random: Random
+) -> ArrayResult:
+    kept = between_flushes("fma", fmt, int(rounding), policy)
     if kept is not None:
         return _with_flushes(
             fmt,
             policy,
-            lambda x, y, z: fma(fmt, x, y, z, rounding, kept),
+            lambda x, y, z: _fma_in_arrays(fmt, x, y, z, rounding, kept, random),
             (a, b, c),
             lambda x, y, z: arithmetic.fma(fmt, x, y, z, rounding, policy),
         )
-    if want_flags or path_of("fma", fmt, int(rounding), policy) is None:
-        return arithmetic.fma(fmt, a, b, c, rounding, policy, random, want_flags)
+    if path_of("fma", fmt, int(rounding), policy) is None:
+        return arithmetic.fma(fmt, a, b, c, rounding, policy, random)
     dtype, shape = dtype_of(fmt), np.broadcast_shapes(a.shape, b.shape, c.shape)
     size = min(math.prod(shape), error_free.CHUNK)
     to_odd = error_free.kernel("add", F64, int(rounding), size, odd=True)
@@ -307,6 +331,28 @@ def fma(
 
     with np.errstate(all="ignore"):
         return in_chunks(shape, fmt.storage_dtype, work, a, b, c, longest=error_free.CHUNK)
+
+
+def operate(
+    name: str,
+    sources: tuple[FloatFormat, ...],
+    dst: FloatFormat,
+    operands: tuple[Codes, ...],
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """Return what `exact.comparisons.operate` returns, without random bits."""
+
+    def general(*codes: Codes) -> ArrayResult:
+        own: dict[str, Any] = {"want_flags": True} if want_flags else {"operations": _OWN, "convert": convert}
+        return comparisons.operate(name, sources, dst, codes, rounding, policy, **own)
+
+    described = word_flags.arithmetic(name, sources, dst, int(rounding), policy)
+    if not want_flags:
+        described = word_flags.code_of(described)
+    widths = tuple(fmt.bits for fmt in sources)
+    return applied(described, widths, operands, general, flags=want_flags) or general(*operands)
 
 
 def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
@@ -344,14 +390,21 @@ _ROUND_TO_INTEGRAL: dict[int, Callable[..., Any]] = {RNE: np.rint, RD: np.floor,
 
 
 def to_integral(
-    fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
+    fmt: FloatFormat,
+    a: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.conversions.to_integral` returns."""
 
     def exactly(x: Codes) -> ArrayResult:
         return conversions.to_integral(fmt, x, rounding, policy, want_flags)
 
-    path = None if want_flags else path_of("to_integral", fmt, int(rounding), policy)
+    if want_flags:
+        described = word_flags.to_integral(fmt, int(rounding), policy)
+        return applied(described, (fmt.bits,), (a,), exactly, flags=True) or exactly(a)
+    path = path_of("to_integral", fmt, int(rounding), policy)
     if path == "table":
         return by_table(("to_integral", fmt, int(rounding), policy), fmt.bits, exactly, a)
     if path is None:
@@ -374,6 +427,25 @@ def to_integral(
         return in_chunks(a.shape, fmt.storage_dtype, work, a, longest=NATIVE_CHUNK // dtype.itemsize)
 
 
+def to_integral_exact(fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC) -> ArrayResult:
+    """Return a rounding to integers with flags, where inexact is raised if a fraction is dropped (IEEE 754, 5.9)."""
+
+    def exactly(x: Codes) -> ArrayResult:
+        found = conversions.to_integral(fmt, x, rounding, policy, want_flags=True)
+        given = flush(fmt, x, policy).codes if policy.flushing(fmt).operands else x
+        number = ~(comparisons.is_nan(fmt, given) | comparisons.is_infinite(fmt, given))
+        same = comparisons.compare(fmt, _EQUAL, given, found.codes).codes != 0
+        assert found.flags is not None
+        return found._replace(flags=found.flags | (number & ~same) * np.uint8(scalar.INEXACT))
+
+    flagged = word_flags.to_integral(fmt, int(rounding), policy, says_inexact=True)
+    return applied(flagged, (fmt.bits,), (a,), exactly, flags=True) or exactly(a)
+
+
+_EQUAL = 1
+"""The number of the predicate `oeq`."""
+
+
 def _extremum(
     operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
@@ -381,8 +453,11 @@ def _extremum(
         result: ArrayResult = getattr(arithmetic, operation)(fmt, x, y, policy, want_flags)
         return result
 
-    path = None if want_flags else path_of(operation, fmt, RNE, policy)
-    kept = None if want_flags or path is not None else between_flushes(operation, fmt, RNE, policy)
+    if want_flags:
+        flagged = word_flags.extremum(operation, fmt, policy)
+        return applied(flagged, (fmt.bits,) * 2, (a, b), exactly, flags=True) or exactly(a, b)
+    path = path_of(operation, fmt, RNE, policy)
+    kept = None if path is not None else between_flushes(operation, fmt, RNE, policy)
     if kept is not None:
         return _with_flushes(fmt, policy, lambda x, y: _extremum(operation, fmt, x, y, kept), (a, b))
     if path is None:
@@ -479,15 +554,23 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 
 
 def compare(
-    fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
+    fmt: FloatFormat,
+    predicate: int,
+    a: Codes,
+    b: Codes,
+    policy: FloatPolicy = SPEC,
+    want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.comparisons.compare` returns."""
 
     def exactly(x: Codes, y: Codes) -> ArrayResult:
         return comparisons.compare(fmt, predicate, x, y, policy, want_flags)
 
-    path = None if want_flags else path_of("compare", fmt, RNE, policy)
-    kept = None if want_flags or path is not None else between_flushes("compare", fmt, RNE, policy)
+    if want_flags:
+        flagged = word_flags.compare(predicate, fmt, policy)
+        return applied(flagged, (fmt.bits,) * 2, (a, b), exactly, flags=True) or exactly(a, b)
+    path = path_of("compare", fmt, RNE, policy)
+    kept = None if path is not None else between_flushes("compare", fmt, RNE, policy)
     if kept is not None:
         return _with_flushes(fmt, policy, lambda x, y: compare(fmt, predicate, x, y, kept), (a, b))
     if path is None:
@@ -498,6 +581,17 @@ def compare(
 
     described = None if path == "native" else word_floats.compare(predicate, fmt, policy)
     return applied(described, (fmt.bits,) * 2, (a, b), in_arrays) or in_arrays(a, b)
+
+
+def compare_signalling(fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC) -> ArrayResult:
+    """Return a comparison with flags that any NaN makes invalid, not signalling ones alone (IEEE 754, 5.6.1)."""
+
+    def exactly(x: Codes, y: Codes) -> ArrayResult:
+        nans = comparisons.is_nan(fmt, x) | comparisons.is_nan(fmt, y)
+        return compare(fmt, predicate, x, y, policy)._replace(flags=nans * np.uint8(scalar.INVALID))
+
+    flagged = word_flags.compare(predicate, fmt, policy, any_nan=True)
+    return applied(flagged, (fmt.bits,) * 2, (a, b), exactly, flags=True) or exactly(a, b)
 
 
 def _compare_in_arrays(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, storage_dtype
-from halfulp.fp_formats.paths import domains, llvm, word_floats
+from halfulp.fp_formats.paths import domains, llvm, word_flags, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, in_chunks, look_up, positions_of, table_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
@@ -34,13 +34,19 @@ def convert(
     want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.conversions.convert` returns."""
-    path = domains.EXACT if want_flags else domains.conversion_path(src, dst, int(rounding), policy)
+    if want_flags:
+        flagged = word_flags.convert(src, dst, int(rounding), policy)
+        exactly = partial(
+            conversions.convert, src, dst, rounding=rounding, policy=policy, random=random, want_flags=True
+        )
+        return applied(flagged, (src.bits,), (a,), exactly, flags=True) or exactly(a)
+    path = domains.conversion_path(src, dst, int(rounding), policy)
     if path is domains.FLUSHED:
         if policy.flushing(src).operands:
             a = arithmetic.flush(src, a, policy).codes
         return convert(src, dst, a, rounding, policy.without_f32)
-    if want_flags or rounding == STOCHASTIC:
-        return conversions.convert(src, dst, a, rounding, policy, random, want_flags)
+    if rounding == STOCHASTIC:
+        return conversions.convert(src, dst, a, rounding, policy, random)
     if llvm.may_pay(a.size):
         described = word_floats.convert(src, dst, int(rounding), policy)
         found = applied(described, (src.bits,), (a,), lambda x: _in_arrays(src, dst, x, int(rounding), policy))
@@ -203,7 +209,10 @@ def from_integer(
     def exactly(codes: Codes) -> ArrayResult:
         return conversions.from_integer(dst, codes, width, signed, rounding, policy, random, want_flags)
 
-    if want_flags or rounding == STOCHASTIC or dst.limbs > 1:
+    if want_flags:
+        flagged = word_flags.from_integer(dst, width, signed, int(rounding), policy)
+        return applied(flagged, (width,), (a,), exactly, flags=True) or exactly(a)
+    if rounding == STOCHASTIC or dst.limbs > 1:
         return exactly(a)
     described = word_floats.from_integer(dst, width, signed, int(rounding), policy)
     by_words = applied(
@@ -278,7 +287,10 @@ def to_integer(
     def exactly(codes: Codes) -> ArrayResult:
         return conversions.to_integer(src, codes, width, signed, rounding, policy, random, want_flags)
 
-    if want_flags or rounding == STOCHASTIC or width > 64:
+    if want_flags:
+        flagged = word_flags.to_integer(src, width, signed, int(rounding), policy)
+        return applied(flagged, (src.bits,), (a,), exactly, flags=True) or exactly(a)
+    if rounding == STOCHASTIC or width > 64:
         return exactly(a)
     described = word_floats.to_integer(src, width, signed, int(rounding))
     by_words = applied(

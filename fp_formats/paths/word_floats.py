@@ -1,7 +1,8 @@
 """Float operations on machine words: the paths of `fast` and `fast_conversions` that a compiler can take.
 
 Each function returns a description (see `words`) whose results, where it does not refuse, are those of `scalar`; None
-where there is no path. No path gives flags. NaN results are refused, so that their bits come from the one rule.
+where there is no path. NaN results are refused, so that their bits come from the one rule. `word_flags` describes the
+same operations with exception flags, for all formats, modes and policies.
 """
 
 from __future__ import annotations
