@@ -33,7 +33,7 @@ def did_you_mean(name: str, known: Iterable[str], family: Callable[[str], object
 
 
 def asking(names: Iterable[str]) -> str | None:
-    """Return the question ``did you mean `a` or `b`?`` with these names; None if there are none."""
+    """Return the question ``did you mean `a` or `b`?`` that suggests these names; None if there are no names."""
     texts = [f"`{name}`" for name in names]
     return f"did you mean {' or '.join(texts)}?" if texts else None
 
@@ -44,8 +44,8 @@ def with_hint(message: str, hint: str | None) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs the packages of an extra. It names no package index, since halfulp is
-    not on PyPI.
+    """Return the command of a shell that installs the packages of an extra, such as ``plot``. The command names no
+    package index, since halfulp is not on PyPI.
     """
     return f"pip install '.[{extra}]' in the folder with the sources of halfulp"
 
@@ -53,9 +53,9 @@ def how_to_install(extra: str) -> str:
 def nearest(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> tuple[str, ...]:
     """Return the known names with the fewest edits between them and ``name``, at most three; () if none is near.
 
-    An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: returns the family of
-    a name, which names of similar meaning share. A name of another family is not near, unless one of the two has no
-    family (None).
+    An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: a function from a name
+    to its family, such as the float types; None for a name without one. If both names have a family, they are near only
+    if the families are equal.
     """
     if len(name) > _LONGEST:
         return ()
@@ -211,9 +211,10 @@ def known_as(name: str) -> str | None:
 
 
 def name_of(given: object) -> str | None:
-    """Return the name of the type that an object is: a name, a dtype of NumPy, ml_dtypes, JAX or torch, a class of
-    their scalars, or Python's float, int or bool; None for any other object. The name of NumPy's longdouble is that of
-    its format on this machine.
+    """Return the name of the type that an object stands for; None if it stands for none.
+
+    The object may be a name, a dtype of NumPy, ml_dtypes, JAX or torch, a class of their scalars, or Python's float,
+    int or bool. NumPy's longdouble stands for the format that it has on this machine.
     """
     if isinstance(given, str):
         return given
@@ -259,8 +260,10 @@ def _own(fields: re.Match[str]) -> str:
 
 
 def unknown_type(given: object, what: str = "type", integers: bool = True) -> str:
-    """Return the message for something that is not the name of a type: it lists the float formats and the nearest
-    names.
+    """Return the text of an error about something that is not the name of a type. It lists the float formats and the
+    nearest names.
+
+    ``what``: the word for the wrong thing in the text. ``integers``: the text also says that integer types are allowed.
     """
     shown = repr(given) if len(repr(given)) <= _LONGEST else f"{repr(given)[:_LONGEST]}..."
     fields = _FIELDS.fullmatch(given[:_LONGEST]) if isinstance(given, str) else None

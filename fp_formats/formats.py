@@ -84,8 +84,8 @@ def code_of(pattern: Bits | str, width: int) -> int:
 
 
 def integers_of(bits: Any, width: int) -> Any:
-    """Replace the bit patterns in nested lists and tuples by their codes; do not change other elements. Raises
-    ValueError.
+    """Return nested lists and tuples with each bit pattern replaced by its code; other elements stay as they are.
+    Raises ValueError for a pattern that does not have ``width`` bits.
     """
     if isinstance(bits, list | tuple):
         return [integers_of(each, width) for each in bits]
@@ -127,7 +127,9 @@ def limb_count(width: int) -> int:
 
 
 def code_shape(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
-    """Return the array shape of codes whose element shape is ``shape``: above 64 bits a limb axis is appended."""
+    """Return the shape of an array of codes of ``width`` bits for a shape of elements: above 64 bits an axis of limbs
+    is appended.
+    """
     return (*shape, limb_count(width)) if width > LIMB_BITS else shape
 
 
@@ -137,7 +139,7 @@ def element_shape(codes: Codes, width: int) -> tuple[int, ...]:
 
 
 def signed_integers(codes: Codes, width: int) -> npt.NDArray[np.int64]:
-    """Return codes of signed integers of 0 to 64 bits as numbers."""
+    """Return codes of signed integers of 0 to 64 bits, in two's complement, as int64 numbers."""
     if not width:
         return np.zeros(codes.shape, np.int64)
     spare = np.int64(LIMB_BITS - width)

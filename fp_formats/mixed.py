@@ -78,8 +78,8 @@ def operate(
     policy: FloatPolicy = SPEC,
     random: Random = None,
 ) -> Result:
-    """Do an operation on codes of the formats ``sources``, rounded once to ``dst``. A NaN operand is converted like any
-    other.
+    """Do an operation on codes, one for each format of ``sources``, and round the result once to ``dst``. If an operand
+    is a NaN, the leading bits of its fraction go to the NaN of ``dst``, as in a conversion.
     """
     operands = [_in(dst, fmt, scalar.operand(fmt, code, policy)) for fmt, code in zip(sources, codes, strict=True)]
     return OPERATIONS[name].exactly(dst, *operands, rounding, policy, random)

@@ -107,7 +107,9 @@ def ulp_at(fmt: FloatFormat, number: Fraction) -> Fraction:
 
 
 class Neighbours(NamedTuple):
-    """The codes of the finite values strictly below and above a number; ``exact``: the number is a value itself."""
+    """The nearest finite values of a format strictly below and strictly above a number, as codes. ``exact``: the number
+    itself is a value of the format.
+    """
 
     below: int | None
     above: int | None
@@ -131,7 +133,9 @@ def _floor(fmt: FloatFormat, number: Fraction) -> tuple[int, bool]:
 
 
 def neighbours(fmt: FloatFormat, number: Fraction | None) -> Neighbours:
-    """Find the values of a format strictly below and above a number."""
+    """Return the nearest values of a format strictly below and strictly above a number; for the number None (a NaN or
+    an infinity) there are none.
+    """
     if number is None:
         return Neighbours(None, None, False)
     lowest, highest = -fmt.max_magnitude if fmt.signed else 0, fmt.max_magnitude
@@ -148,8 +152,9 @@ def neighbours(fmt: FloatFormat, number: Fraction | None) -> Neighbours:
 
 
 def midpoint_of(fmt: FloatFormat, place: Neighbours, ulp: Fraction) -> Fraction | None:
-    """Return the midpoint of the neighbours; beyond the largest value, the midpoint between it and the next value that
-    the format would have.
+    """Return the midpoint of the two neighbours of a number. Beyond the largest value, return the midpoint between this
+    value and the value that would follow it. None for a number below zero in an unsigned format. ``ulp``: the distance
+    of the neighbours.
     """
     if place.below is None and not fmt.signed:
         return None
@@ -199,8 +204,8 @@ def ranks(fmt: FloatFormat, codes: Codes) -> Any:
 
 
 def steps_between(fmt: FloatFormat, one: Codes, other: Codes) -> Floats:
-    """Return the steps between codes of two arrays, along one axis: NaN if one code is a NaN, 0 between two zeros or
-    two equal codes, at most 2**52.
+    """Return the number of steps from each code of ``one`` to that of ``other``, two arrays of one axis: NaN if a code
+    is a NaN, 0 between two zeros or two equal codes, at most 2**52.
     """
     first, second = ranks(fmt, one), ranks(fmt, other)
     if first.dtype == object:
@@ -213,14 +218,16 @@ def steps_between(fmt: FloatFormat, one: Codes, other: Codes) -> Floats:
 
 
 def integer_steps_between(width: int, one: Codes, other: Codes) -> Floats:
-    """Return the steps between integers of two arrays, of at most 64 bits: the shorter way around their range."""
+    """Return the number of steps from each integer of ``one`` to that of ``other``, two arrays of codes of at most 64
+    bits. The range of the integers counts as a circle, of which the shorter way is taken.
+    """
     mask = one.dtype.type((1 << width) - 1)
     return np.array(np.minimum((one - other) & mask, (other - one) & mask), np.float64)
 
 
 def steps_apart(kind: FloatFormat | int, one: int, other: int) -> int | None:
-    """Return the number of steps between two codes of a format, None for NaN; or between two integers of a width, the
-    shorter way around their range.
+    """Return the number of steps between two codes of a format, None for a NaN. If ``kind`` is a width, return the
+    number of steps between two integers of that width, on the shorter way around the circle of their range.
     """
     if isinstance(kind, int):
         distance = abs(one - other)
@@ -238,7 +245,9 @@ def within_f64(fmt: FloatFormat) -> bool:
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded sum and its rounding error (Knuth): both add up to the exact sum, unless it overflows."""
+    """Return the rounded sum a + b and its rounding error (Knuth's algorithm). The two results add up to the exact sum,
+    unless it overflows.
+    """
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -276,10 +285,11 @@ def ulp_of_float(fmt: FloatFormat, number: float, error: float = 0.0, radius: fl
 
 
 def ranking_sizes(fmt: FloatFormat, sizes: Floats, errors: Floats, exact: Floats, radii: Floats | float) -> Floats:
-    """Return the sizes by which errors are ranked, from their sizes in ulp. In the ulp of 0, every error is large.
-    Therefore, if an exact number may be 0, or is less than 2**-52 of the largest exact number, its error is measured in
-    ulp of the largest; if all are 0, in ulp of the error. ``errors``: exact minus computed numbers; ``radii``: the
-    possible errors of the exact numbers.
+    """Return the numbers by which errors are ranked, from their sizes in ulp.
+
+    In the ulp of 0, every error is large. Therefore, if an exact number may be 0, or is less than 2**-52 of the largest
+    exact number, its error is measured in ulp of the largest; if all are 0, in ulp of the error. ``errors``: exact
+    minus computed numbers; ``radii``: bounds of the errors of the exact numbers.
     """
     magnitudes = np.abs(exact)
     largest = float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
@@ -318,7 +328,7 @@ class Errors(NamedTuple):
 
 
 def errors_of(fmt: FloatFormat, exact: Reals, result: Reals) -> Errors:
-    """Return the errors of results of a format, along one axis.
+    """Return the errors of ``result``, numbers of the format, against the numbers ``exact``, along one axis.
 
     If both are f64, the error of an element is one subtraction of f64, which is correctly rounded. The ulp is a power
     of two, so the error in ulp is correctly rounded too. All other numbers are subtracted as fractions, and the
@@ -404,8 +414,8 @@ def errors_of_codes(fmt: FloatFormat, wide: FloatFormat, exact: Codes, results: 
 
 
 def beyond_largest(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Mask:
-    """Return the mask of exact numbers whose magnitude is at least that of the value that would follow the largest
-    value.
+    """Return a mask of the exact numbers that are too large for ``fmt``: their magnitude is at least that of the value
+    that would follow its largest value. ``exact``: codes of the format ``wide``.
     """
     if wide == F64:
         following = float(fmt.max_value) + 2.0 ** (fmt.emax - fmt.mantissa_bits)
@@ -415,7 +425,9 @@ def beyond_largest(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Mask:
 
 
 def errors_of_infinities(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Floats:
-    """Return the errors in ulp of infinite results, which count as the value that would follow the largest one."""
+    """Return the errors of infinite results in ulp, as if each result were the value that would follow the largest
+    value of ``fmt``. ``exact``: the exact results, as codes of the format ``wide``.
+    """
     negative = signs(wide, exact)
     ends = ints_to_codes([fmt.max_code, fmt.max_code | (fmt.sign_mask or 0)], fmt.bits, (2,))
     largest = ends[negative.astype(np.intp)]
@@ -474,8 +486,8 @@ class FloatSums(NamedTuple):
 
 
 def place_of_largest(sizes: Floats) -> Element:
-    """Return the indices of the largest size, counted from 0; of the first, if several are equal. NaN does not
-    count.
+    """Return the indices of the largest size, one index for each axis, counted from 0. If several sizes are equal,
+    return those of the first. NaN does not count.
     """
     at = int(np.argmax(np.where(np.isnan(sizes), -1.0, sizes)))
     return tuple(map(int, np.unravel_index(at, sizes.shape)))
@@ -491,8 +503,9 @@ class Worst(Generic[Place]):
     place: Place | None = None
 
     def take(self, sizes: Floats) -> int | None:
-        """Update ``size`` with the largest element of an array; NaN does not count. Return the index of this element in
-        the flattened array, for which the caller then sets ``place``. Return None if it is not above ``size``.
+        """Replace ``size`` by the largest element of an array if that is larger; NaN does not count. Return the index
+        of this element in the flattened array, for which the caller then sets ``place``; None if ``size`` was not
+        replaced.
         """
         if not sizes.size:
             return None
@@ -520,7 +533,9 @@ class Summary(Generic[Place]):
     worst: Worst[Place] = field(default_factory=lambda: Worst(-1.0))
 
     def add(self, sizes: Floats) -> int | None:
-        """Add the sizes of some errors. Return the index of the largest as `Worst.take` does."""
+        """Add the sizes of some errors to the summary. If one is larger than all before it, return its index in the
+        flattened array, else None (see `Worst.take`).
+        """
         self.count += sizes.size
         top = float(sizes.max(initial=-1))
         if isinstance(self.total, float) or math.isinf(top):
@@ -553,7 +568,9 @@ class Summary(Generic[Place]):
 
 @dataclass(slots=True)
 class Energy:
-    """A sum of squares, exact over its parts. It is negative if one of the numbers is infinite."""
+    """The sum of the squares of numbers that are added in parts; it is exact. It is negative if a number is
+    infinite.
+    """
 
     total: Fraction = Fraction(0)
 

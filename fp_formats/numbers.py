@@ -104,8 +104,8 @@ def fraction_of(number: Exact) -> Fraction | None:
 
 
 def is_too_large(number: Exact) -> bool:
-    """Tell whether the exponent of a number is so far beyond those of all formats that the reader may have replaced the
-    number.
+    """Tell whether a number is far beyond the range of all formats. The reader of numbers may then have replaced it by
+    another number that rounds alike.
     """
     if not isinstance(number, Ratio) or not number.numerator:
         return isinstance(number, int) and number.bit_length() > _MOST_SIZE
@@ -151,7 +151,7 @@ def _of_text(text: str, literal: bool) -> Exact:
 
 
 def shortened(text: str) -> str:
-    """Return text as an error quotes it: text of more than 60 characters is cut."""
+    """Return the text as an error quotes it: if it has more than 60 characters, they are cut."""
     return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
 
 

@@ -136,7 +136,9 @@ class Flushing(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What a field decides, and the meaning of each of its values; the first value is the default."""
+    """A field with a fixed set of values: what it decides, and the meaning of each value. The first value is the
+    default.
+    """
 
     subject: str
     meanings: Mapping[str, str]
@@ -148,8 +150,8 @@ class Choice(NamedTuple):
 
 
 def one_of(subject: str, **meanings: str) -> Any:
-    """Declare a field of a dataclass as a `Choice`: ``subject`` says what it decides, and each keyword is a value with
-    its meaning.
+    """Declare a field of a dataclass as a `Choice`. ``subject`` says what the field decides. Each keyword is one of its
+    values, with the meaning of this value as text.
     """
     choice = Choice(subject, MappingProxyType(meanings))
     return field(default=choice.values[0], metadata={"choice": choice})
@@ -162,7 +164,9 @@ def choices_of(cls: type) -> Mapping[str, Choice]:
 
 
 def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
-    """Raise ValueError, naming field, value and choices, unless the field may have this value."""
+    """Raise ValueError if a field may not have this value. ``what``, ``name``: what has the field, and its name, for
+    the message, which also lists the choices.
+    """
     if value not in choice.meanings:
         message = f"{what}: {name} is {value!r}, but must be one of {', '.join(choice.meanings)}"
         raise ValueError(with_hint(message, did_you_mean(str(value), choice.meanings)))
@@ -180,7 +184,9 @@ class StochasticRule(NamedTuple):
     complement: bool
 
     def taken(self, bits: Any, width: int) -> Any:
-        """Return the random bits, or their complement if the rule uses it: an integer, or an array of uint64."""
+        """Return random bits as the rule uses them: unchanged, or their complement of ``width`` bits. ``bits`` is an
+        integer or an array of uint64.
+        """
         return bits ^ ((1 << width) - 1) if self.complement else bits
 
 
@@ -434,7 +440,7 @@ class FloatPolicy(FloatChoices):
 
     @property
     def first_nan_counts(self) -> bool:
-        """True if the first NaN operand determines the NaN result: a running sum that is NaN then stays this NaN."""
+        """True if the first NaN operand determines the NaN result. Then a running sum that is a NaN keeps this NaN."""
         return self.nan_result not in ("signalling_first", "largest")
 
     @cached_property

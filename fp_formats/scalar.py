@@ -77,7 +77,7 @@ def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
 
 
 def flushed_sign(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> int:
-    """Return the sign of the zero that replaces a subnormal."""
+    """Return the sign of the zero that replaces a subnormal with the sign ``sign``."""
     return sign if fmt.has_negative_zero and not policy.flushing(fmt).positive else 0
 
 
@@ -142,8 +142,9 @@ def round_to_integer(
 
 
 def code_parity(fmt: FloatFormat, lowest: int) -> int:
-    """Return the last bit of the code of 0 * 2**``lowest``. It can be 1 only in formats with ``even_code``, where ties
-    go to the even code and not to the even significand.
+    """Return 1 if an even integer means an odd code: the last bit of the code that belongs to the significand 0 at the
+    exponent ``lowest``. It can be 1 only in formats with ``even_code``, where ties go to the even code and not to the
+    even significand.
     """
     return lowest - fmt.emin & 1 if fmt.even_code else 0
 
@@ -203,7 +204,9 @@ def round_pack(
 
 
 def overflows(fmt: FloatFormat, sign: int, rounding: int) -> bool:
-    """Tell whether a rounded value beyond the largest finite value overflows. Otherwise it becomes that value."""
+    """Tell whether a rounded value beyond the largest finite value overflows in this mode. If not, it becomes the
+    largest finite value.
+    """
     if rounding == TO_ODD:  # the largest value and infinity are the two neighbours, and one of their codes is odd
         return fmt.infinities and not fmt.max_magnitude & 1
     return rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)
@@ -343,7 +346,7 @@ def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -
 
 
 def through_f32(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether wide sources are rounded to f32 before they are converted to ``dst``."""
+    """Tell whether integers, and floats wider than f32, are rounded to f32 before they are converted to ``dst``."""
     return (dst.bits < 32 and policy.wide_source == "through_f32") or (
         dst == FORMATS["bf16"] and policy.wide_source == "bf16_through_f32"
     )
@@ -482,7 +485,7 @@ def integer_of(
 
 
 def saturated_nan(source: FloatFormat, width: int, signed: bool, policy: FloatPolicy) -> int:
-    """Return the code of the integer that replaces a NaN if values out of range saturate."""
+    """Return the code of the integer of ``width`` bits that a NaN becomes under a policy that saturates."""
     if policy.float_to_int == "saturate_nan_max":
         return (1 << width) - 1 >> signed
     on_top = policy.float_to_int == "saturate_nan_top" and max(source.bits, width) > 32
@@ -490,8 +493,8 @@ def saturated_nan(source: FloatFormat, width: int, signed: bool, policy: FloatPo
 
 
 def integer_container(width: int, signed: bool, policy: FloatPolicy) -> int | None:
-    """Return the width of the signed integers whose low bits are the result of a conversion to an integer; None if it
-    converts to its own type.
+    """Return the width of the signed integers to which the policy converts first, when the result is an integer of
+    ``width`` bits: the result is their low bits. None if the policy converts to ``width`` bits directly.
     """
     if policy.float_to_int != "indefinite_wrapped" or width >= 64 or (signed and width == 32):
         return None
@@ -514,7 +517,7 @@ def to_integral(fmt: FloatFormat, a: int, rounding: int = RNE, policy: FloatPoli
 
 
 def also(result: Result, flags: int) -> Result:
-    """Return a result with flags added."""
+    """Return a result with these flags added to its own."""
     return result._replace(flags=result.flags | flags)
 
 
@@ -658,8 +661,9 @@ def quotient(
     random: Random,
     saturate: bool | None = None,
 ) -> Result:
-    """Round numerator / denominator * 2**exponent once. The quotient is computed to enough bits, and one more bit is
-    set if there is a remainder.
+    """Round numerator / denominator * 2**exponent once to a code, with the sign ``sign``.
+
+    ``saturate``: whether overflow gives the largest finite value (None: as in arithmetic).
     """
     extra = fmt.precision + 2 + (random[1] if random else 0)
     extra += max(0, denominator.bit_length() - numerator.bit_length())
@@ -670,8 +674,8 @@ def quotient(
 def remainder(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """Return a - trunc(a / b) * b, as C's fmod. It is exact, so the rounding mode has no effect, and it has the sign of
-    ``a``.
+    """Return a - trunc(a / b) * b, as fmod of C does. It is exact, so the rounding mode has no effect, and it has the
+    sign of ``a``.
 
     With ``remainder=ieee`` a / b is rounded to nearest even instead; then only a zero result always has the sign of
     ``a``.
@@ -692,7 +696,9 @@ def remainder(
 
 
 def negate(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
-    """Change the sign bit of any code. Zero and NaN of FNUZ formats stay; for unsigned formats see `round_pack`."""
+    """Change the sign bit of a code, which may be a NaN. Zero and NaN of FNUZ formats stay as they are; for unsigned
+    formats see `round_pack`.
+    """
     if fmt.signed:
         assert fmt.sign_mask is not None
         fixed = not fmt.has_negative_zero and not a & ~fmt.sign_mask

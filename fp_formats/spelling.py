@@ -14,10 +14,10 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> str:
-    """Return the text of a rational number in decimals: exact if ``digits`` suffice, else cut after half as many, with
-    ``...``.
+    """Return the text of a rational number in decimals. It is exact if it has at most ``digits`` digits; else it is cut
+    after half as many, and ``...`` follows.
 
-    ``cut``: the number of digits of a number that is cut, final zeros included.
+    ``cut``: the number of digits after which a number that is too long is cut, final zeros included.
     """
     if not number:
         return "0"
@@ -63,8 +63,8 @@ def fraction_text(number: Fraction) -> str:
 
 
 def number_text(number: Fraction) -> str:
-    """Return the text of a number in decimals, as a fraction and as an odd integer times a power of two, as far as
-    these differ.
+    """Return the text of a number in decimals, as a fraction and as an odd integer times a power of two. A form that
+    equals another one is left out.
     """
     spellings = (decimal_text(number), fraction_text(number), power_text(number))
     return " = ".join(dict.fromkeys(spelling for spelling in spellings if spelling))
@@ -172,8 +172,8 @@ _HOSTS = {
 
 
 def themed(selector: str, light: Mapping[str, str], dark: Mapping[str, str]) -> str:
-    """Return CSS that gives elements the variables of a light or a dark theme: that of the notebook or page, and if it
-    has none, that of the system.
+    """Return CSS that gives elements the variables of a light or a dark theme. The theme is that of the notebook or
+    page; if it has none, that of the system.
     """
     sets = {
         name: "".join(f"--{variable}:{colour};" for variable, colour in colours.items())
@@ -214,7 +214,7 @@ div.hfp details summary{cursor:pointer}
 
 
 def fragment(*parts: str) -> str:
-    """Return parts of HTML as one piece, together with the style sheet that they need."""
+    """Return parts of HTML, joined, with the style sheet that they need."""
     return f'<div class="hfp"><style>{CSS}</style>{"".join(parts)}</div>'
 
 
@@ -229,12 +229,14 @@ def table_lines(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> li
 
 
 def title(text: str) -> str:
-    """Return a heading: a line that says what is shown."""
+    """Return HTML of a heading that says what is shown."""
     return f"<p><b>{escape(text)}</b></p>"
 
 
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), named: bool = False) -> str:
-    """Return a table of cells that are HTML; ``named``: the first cell of each row is its heading."""
+    """Return HTML of a table whose cells are HTML. ``head``: the headings of the columns. ``named``: the first cell of
+    each row is the heading of the row.
+    """
     lines = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"] if head else []
     for row in rows:
         first, rest = (f"<th>{row[0]}</th>", row[1:]) if named else ("", row)
@@ -255,7 +257,7 @@ def _cell(content: str) -> str:
 
 
 def code(text: str) -> str:
-    """Set text in the font of codes."""
+    """Return HTML that shows text in the font of codes."""
     return f"<code>{escape(text)}</code>"
 
 
@@ -264,7 +266,7 @@ _MOST_BOXES = 16
 
 
 def bit_boxes(fmt: FloatFormat, bits: int) -> str:
-    """Show the bits of a code as coloured boxes, under the names of their fields."""
+    """Return HTML that shows the bits of a code as colored boxes, under the names of their fields."""
     names, boxes = [], []
     for name, digits in split_bits(fmt, bits).items():
         kind = name.partition(" ")[0]
@@ -283,7 +285,7 @@ def _grouped(digits: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut a text to this many characters."""
+    """Return text cut to at most ``most`` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
@@ -295,7 +297,7 @@ _AXIS = 78
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark below the line: its position, two lines of text, and whether it is a value of the format."""
+    """A mark below a number line: its position, two lines of text, and whether it is a value of the format."""
 
     at: Fraction
     value: str
@@ -304,10 +306,8 @@ class Tick:
 
 
 def number_line(ticks: Sequence[Tick], given: Fraction, label: str, result: Fraction | None, description: str) -> str:
-    """Draw up to three ticks in order, the number that is rounded above the line, and an arrow to its result.
-
-    Labels have fixed places (left, middle, right, and one above), so that they never overlap, even if the marks are
-    close together. A number beyond the ends is drawn at the end, as an arrow that points outward.
+    """Return an SVG picture of a number line for one rounding: up to three ticks, the number that is rounded above the
+    line, and an arrow to its result.
     """
     low, high = ticks[0].at, ticks[-1].at
 
@@ -358,7 +358,7 @@ def number_line(ticks: Sequence[Tick], given: Fraction, label: str, result: Frac
 
 
 def format_html(fmt: FloatFormat) -> str:
-    """Show a format: its fields, its range, and up to 8 bits all its values."""
+    """Return HTML that shows a format: its fields, its range, and, up to 8 bits, all its values."""
     zero = "none" if not fmt.zero else "±0" if fmt.has_negative_zero else "+0"
     row = {
         "bits": fmt.bits,
@@ -408,8 +408,8 @@ def short_decimal(number: Fraction) -> str:
 
 
 def short_code(fmt: FloatFormat, bits: int) -> str:
-    """Return the text of a code in hexadecimal, without its middle if it is long: neighbours differ in the last
-    digits.
+    """Return the text of a code in hexadecimal. A long code is shown without its middle digits; neighbouring codes
+    differ in the last ones.
     """
     text = hex_text(fmt, bits)
     return text if len(text) <= 18 else f"{text[:9]}...{text[-6:]}"

@@ -147,8 +147,8 @@ def fma(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Compute `scalar.fma` for arrays; formats whose products take more than two limbs (f80, f128) go one element at a
-    time.
+    """Compute `scalar.fma` for arrays. f80 and f128, whose products need more than two limbs, are computed one element
+    at a time.
     """
     options = rounding_options(rounding, policy, random, want_flags)
     room = 2 * fmt.precision + 3  # of the product: a bit for the carry, and two below for the jammed bits

@@ -84,8 +84,9 @@ F64 = formats.FORMATS["f64"]
 
 @lru_cache(maxsize=1024)
 def by_f64(sources: tuple[FloatFormat, ...], dst: FloatFormat, random_width: int = 0) -> bool:
-    """Tell whether f64 can represent all operands, and has at least two bits more precision than the result. An f64
-    result that is rounded to odd can then be rounded again, and gives the same code as the exact result.
+    """Tell whether an operation may be done in f64, rounded to odd, and rounded again to ``dst``, with the code of the
+    exact result. This requires that f64 can represent all operands, and that it has at least two bits more precision
+    than ``dst``, and ``random_width`` more bits for stochastic rounding.
     """
     spare = 2 + random_width
     return all(
@@ -99,7 +100,9 @@ def _lowest(fmt: FloatFormat) -> int:
 
 @lru_cache(maxsize=1024)
 def embedded(sources: tuple[FloatFormat, ...], dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether the format of the result can represent all numbers of the operands, and the policy flushes none."""
+    """Tell whether the format of the result can represent all numbers of the formats of the operands, and the policy
+    flushes no subnormal of these formats.
+    """
     fits = all(
         fmt == dst or (fmt.precision <= dst.precision and fmt.emax <= dst.emax and _lowest(fmt) >= _lowest(dst))
         for fmt in sources
@@ -119,8 +122,10 @@ def operate(
     operations: Any = arithmetic,
     convert: Callable[..., ArrayResult] = conversions.convert,
 ) -> ArrayResult:
-    """Compute `mixed.operate` for arrays that broadcast. ``operations``, ``convert``: a module with the operations on
-    one format, and the conversion: either those of `exact`, or faster ones with the same results.
+    """Compute `mixed.operate` for arrays that broadcast.
+
+    ``operations``: a module with the operations on one format. ``convert``: the function that converts. Both are those
+    of `exact`, or faster ones with the same results.
 
     The operands are converted to the format of the result, if that format can represent all of them. Otherwise the
     operation is done in f64, rounded to odd, and rounded again. Special operands, and results that f64 does not

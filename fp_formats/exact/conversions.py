@@ -26,7 +26,7 @@ def convert(
     want_flags: bool = False,
     exponent: npt.NDArray[np.int64] | None = None,
 ) -> ArrayResult:
-    """Compute `scalar.convert` for arrays; ``exponent``: one for each element, or None."""
+    """Compute `scalar.convert` for arrays. ``exponent``: an array with one exponent for each element; None for 0."""
     cuts = scalar.cuts(dst, policy)
     if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
@@ -139,8 +139,8 @@ def from_integer(
     want_flags: bool = False,
     place: int = 0,
 ) -> ArrayResult:
-    """Compute `scalar.from_integer` for codes of integers of ``width`` bits, in two's complement if ``signed``, times
-    2**place.
+    """Convert integers, given as codes of ``width`` bits (in two's complement if ``signed``), to ``dst``, as
+    `scalar.from_integer` does. Each integer is multiplied by 2**place first.
     """
     if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]

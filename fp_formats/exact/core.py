@@ -89,7 +89,7 @@ Limbs = Any  # U64 or Wide
 
 
 def widen(x: Limbs | int) -> Wide:
-    """Return any operand as a `Wide`; a Python integer below 2**128 becomes arrays of one element."""
+    """Return an operand as a `Wide`. A Python integer below 2**128 becomes a `Wide` of one element."""
     if isinstance(x, Wide):
         return x
     if isinstance(x, int):
@@ -98,7 +98,7 @@ def widen(x: Limbs | int) -> Wide:
 
 
 def narrow(x: Limbs) -> U64:
-    """Return the low 64 bits."""
+    """Return the low 64 bits of each element."""
     return x.lo if isinstance(x, Wide) else x
 
 
@@ -129,7 +129,7 @@ def times_bit(x: Limbs | int, bit: U64, like: Limbs) -> Limbs:
 
 
 def count(n: Count) -> Count:
-    """Convert a shift count to the type that NumPy's shifts of uint64 need."""
+    """Return a shift count in the type that NumPy's shifts of uint64 need."""
     return n if isinstance(n, int) else n.view(np.uint64)
 
 
@@ -158,7 +158,9 @@ def shift_right(x: Limbs, n: Count) -> Limbs:
 
 
 def jam_right(x: Limbs, n: Count) -> Limbs:
-    """Return x / 2**n with its lowest bit set if any bit was shifted out: it rounds like the exact quotient."""
+    """Return the integer part of x / 2**n, with its lowest bit set if any bit that was shifted out was 1. The result
+    rounds like the exact quotient.
+    """
     kept = shift_right(x, n)
     return kept | (~equal(shift_left(kept, n), x)).astype(np.uint64)
 
@@ -266,8 +268,8 @@ TWO_LIMB_BITS = 120
 
 
 class ArrayResult(NamedTuple):
-    """The codes of a result; the mask of its poison elements (code 0), or None; its `policy.Flags`, if they were
-    wanted.
+    """The result of an operation on arrays: the codes; the mask of its poison elements (their code is 0), or None; and
+    its `policy.Flags`, or None if they were not wanted.
     """
 
     codes: Codes
@@ -287,8 +289,9 @@ class Packed(NamedTuple):
 class RoundingOptions:
     """Everything that an operation on a chunk needs in addition to its operands.
 
-    ``random``: the random bits, after the policy's rule was applied to them. ``saturate``: the rule that a conversion
-    was given; None for the policy's rule of arithmetic.
+    ``random``: the random bits of each element, after the policy's rule was applied to them; ``random_width``: their
+    number for each element. ``saturate``: the rule for overflow that a conversion was given; None for the policy's rule
+    of arithmetic.
     """
 
     rounding: int
@@ -313,7 +316,9 @@ def run(
     *operands: tuple[Codes, int],
     random: Random = None,
 ) -> ArrayResult:
-    """Run a kernel chunk by chunk. Each operand comes with its width in bits; ``width`` is the width of the results."""
+    """Run a kernel on arrays, chunk by chunk, and return its results. Each operand is a pair: the codes, and their
+    width in bits. ``width`` is the width of the results in bits.
+    """
     shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
     flat = [flattened(codes, bits, shape) for codes, bits in operands]
     noise = None if random is None else flattened(np.asarray(random[0]), LIMB_BITS, shape)
@@ -345,12 +350,16 @@ def run(
 
 
 def flattened(codes: Codes, width: int, shape: tuple[int, ...]) -> Codes:
-    """Broadcast codes of ``width`` bits to a shape of elements, as one row of elements."""
+    """Broadcast codes of ``width`` bits to an element shape, and return them as an array of one dimension (for codes
+    above 64 bits, plus the axis of limbs).
+    """
     return np.broadcast_to(codes, code_shape(shape, width)).reshape(code_shape((-1,), width))
 
 
 def lift(fmt: FloatFormat, chunk: Codes, wide: bool) -> Limbs:
-    """Return the codes of a chunk as limbs; x87's pseudo-denormals become the normal values that they equal."""
+    """Return the codes of a chunk as limbs: two limbs if ``wide``, else one. x87's pseudo-denormals become the normal
+    values that they equal.
+    """
     if fmt.limbs == 2:
         hi, lo = chunk[:, 1].copy(), chunk[:, 0].copy()
         if fmt.explicit_integer_bit:
@@ -399,7 +408,9 @@ def by_scalar(
 def rounding_options(
     rounding: int, policy: FloatPolicy, random: Random, want_flags: bool, saturate: Saturation | None = None
 ) -> RoundingOptions:
-    """Return the options of an operation. Raises ValueError for stochastic rounding without random bits."""
+    """Return the options of an operation. ``saturate``: see `RoundingOptions`. Raises ValueError for stochastic
+    rounding without random bits.
+    """
     if rounding != scalar.STOCHASTIC:
         return RoundingOptions(rounding, policy, want_flags, saturate=saturate)
     if random is None:
@@ -413,7 +424,7 @@ def needs_scalar(options: RoundingOptions, fmt: FloatFormat) -> bool:
 
 
 def with_flags(result: ArrayResult, flags: FlagArray | None) -> ArrayResult:
-    """Return a result with these flags added to its own."""
+    """Return a result with these flags added to its own; return it unchanged if either has no flags."""
     return result if flags is None or result.flags is None else result._replace(flags=result.flags | flags)
 
 
@@ -437,12 +448,12 @@ def unpack(fmt: FloatFormat, codes: Limbs) -> tuple[U64, Limbs, npt.NDArray[np.i
 
 
 def like(example: Limbs, x: U64) -> Limbs:
-    """Return one-limb integers with as many limbs as the example has."""
+    """Return integers of one limb with as many limbs as ``example`` has."""
     return Wide(np.zeros_like(x), x) if isinstance(example, Wide) else x
 
 
 def sign_of(fmt: FloatFormat, codes: Limbs) -> U64:
-    """Return the sign bits, 0 or 1."""
+    """Return the sign bit of each code, 0 or 1; 0 in an unsigned format."""
     if not fmt.signed:
         return np.zeros_like(narrow(codes))
     if fmt.bits > 64:
@@ -512,8 +523,8 @@ class Classified:
         )
 
     def where(self, mask: Mask, other: Classified) -> Classified:
-        """Return these elements where the mask holds, else those of ``other``; only the fields that
-        `nans_into` reads.
+        """Return an array that has these elements where the mask is true, and those of ``other`` elsewhere. Only the
+        fields that `nans_into` reads are set.
         """
         invalid = None
         if self.invalid is not None and other.invalid is not None:
@@ -554,7 +565,9 @@ def less_and_equal(fmt: FloatFormat, x: Limbs, y: Limbs) -> tuple[Mask, Mask]:
 
 
 def flushed(fmt: FloatFormat, codes: Limbs, policy: FloatPolicy) -> tuple[Limbs, Mask | None]:
-    """Replace subnormals by zeros; also return the mask of those replaced."""
+    """Replace subnormals by zeros, whose sign the policy decides. Return the codes and the mask of the replaced
+    elements; the mask is None if no element was replaced.
+    """
     if not fmt.zero or not fmt.mantissa_bits:
         return codes, None
     magnitude = magnitude_of(fmt, codes)

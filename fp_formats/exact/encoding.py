@@ -194,7 +194,9 @@ def round_f64(
     want_flags: bool = False,
     random: Random = None,
 ) -> ArrayResult:
-    """Compute `scalar.round_pack` for finite codes of f64: they round as results of arithmetic, not as conversions."""
+    """Round finite numbers, given as codes of f64, once to ``dst``, as `scalar.round_pack` does. The rules for results
+    of arithmetic apply, not those for conversions.
+    """
     f64 = FORMATS["f64"]
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
@@ -214,12 +216,12 @@ def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:
 
 
 def constant(example: Limbs, value: int) -> Limbs:
-    """Return a constant with as many limbs as the example has, for `where`."""
+    """Return a constant for `where`, with as many limbs as ``example`` has."""
     return widen(value) if isinstance(example, Wide) else np.array([value], np.uint64)
 
 
 def filled(example: Limbs, value: int) -> Limbs:
-    """Return an array with the shape and the limbs of the example and this value in every element."""
+    """Return an array with the shape and the limbs of ``example`` in which each element is ``value``."""
     return example & 0 | value
 
 
@@ -239,13 +241,15 @@ def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed
 
 
 def marked(fmt: FloatFormat, sign: U64, example: Limbs, code: int) -> Limbs:
-    """Return a positive code with each of these signs; without them if the format is unsigned."""
+    """Return an array that holds one positive code, with these signs put on it. In an unsigned format the signs are
+    ignored.
+    """
     codes = filled(example, code)
     return codes | shift_left(like(codes, sign), fmt.bits - 1) if fmt.signed else codes
 
 
 def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArray | None:
-    """Return an array with the same flags for every element; None if flags are not wanted."""
+    """Return an array of the flags ``value``, one for each element of ``example``; None if flags are not wanted."""
     return np.full(narrow(example).shape, value, np.uint8) if options.want_flags else None
 
 
@@ -260,7 +264,9 @@ def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str, s
 
 
 def arithmetic_infinity(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
-    """Return the infinite results of operations with an infinite operand."""
+    """Return the results of operations with an infinite operand: infinities with these signs, or what the policy gives
+    in their place.
+    """
     saturate = options.saturation(fmt).infinities
     flags = flag_array(example, options, scalar.OVERFLOW | scalar.INEXACT if saturate else 0)
     return Packed(encode_infinity(fmt, sign, example, "max", saturate), flags)
@@ -313,8 +319,8 @@ def encode_nan(
     options: RoundingOptions,
     ones: bool = False,
 ) -> Packed:
-    """Encode NaNs with these signs and fraction bits (None: the default NaN; ``ones``: all), by the format and the
-    policy.
+    """Return NaNs encoded by the rules of the format and the policy. ``payload``: their fraction bits; None for the
+    default NaN. ``ones``: set all fraction bits instead.
     """
     if fmt.nan_code is not None:
         if fmt.precision > ONE_LIMB_BITS:
@@ -351,8 +357,8 @@ def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArr
 def nans_into(
     packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, options: RoundingOptions, *operands: Classified
 ) -> Packed:
-    """Replace the results of elements with a NaN operand by that NaN, quieted; if several operands are NaNs, by the
-    first, or as the policy says.
+    """Replace the results at these indices by NaNs: the elements there have a NaN operand. The NaN operand is quieted
+    and becomes the result; if several operands are NaNs, the first, or the one that the policy says.
     """
     nan = np.logical_or.reduce([x.nan for x in operands])
     if not nan.any():
@@ -444,7 +450,9 @@ def _signed(fmt: FloatFormat, sign: np.ndarray[tuple[int, ...], np.dtype[np.uint
 
 
 def ulp_exponents(fmt: FloatFormat, floats: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return `neighbours.ulp_exponent` of f64 numbers for a format within f64; of no meaning for NaN and infinities."""
+    """Return `neighbours.ulp_exponent` of numbers of f64, for a format whose values are all values of f64. The results
+    for NaN and infinities have no meaning.
+    """
     fields = floats.view(np.int64) >> 52
     fields &= 0x7FF
     # Fields of f64's subnormal numbers are 0, and below every format's smallest exponent or equal to it.

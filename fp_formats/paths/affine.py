@@ -83,7 +83,7 @@ class Affine:
 
     @property
     def unused(self) -> int:
-        """The number of bits of a signed integer's dtype that its code does not use."""
+        """The number of upper bits that the dtype of signed integers has more than their codes use."""
         return 8 * self.integers.itemsize - self.width if self.signed else 0
 
 
@@ -169,9 +169,8 @@ def _slices(size: int, longest: int, start: int = 0) -> Iterator[slice]:
 
 
 def to_numbers(cast: Affine, codes: Codes, policy: FloatPolicy) -> Codes | None:
-    """Return the results of the operations for codes of integers; None if NumPy does not compute all of them.
-
-    ``policy``: the policy of the arithmetic.
+    """Return the numbers that codes of integers represent, as codes of the format. Return None if NumPy cannot compute
+    all steps. ``policy``: the policy of the arithmetic.
     """
     if not cast.native(policy):
         return None
@@ -196,11 +195,12 @@ def to_numbers(cast: Affine, codes: Codes, policy: FloatPolicy) -> Codes | None:
 def to_integers(
     cast: Affine, codes: Codes, rounding: int, policy: FloatPolicy, conversions: FloatPolicy, exactly: Exactly
 ) -> ArrayResult | None:
-    """Return codes of integers, and which are poison; None if NumPy does not compute all steps.
+    """Return the integers that represent numbers, as codes, with the mask of poison. Return None if NumPy cannot
+    compute all steps. ``codes``: the numbers, as codes of the format.
 
     ``policy``, ``conversions``: the policies of the arithmetic and of the conversion to integers. ``exactly(numbers,
-    scales, points)`` takes the steps one by one. It computes the blocks with a NaN, or, unless the conversion
-    saturates, with a number that has no integer.
+    scales, points)`` takes the steps one by one. It computes the blocks with a NaN. If the conversion does not
+    saturate, it also computes the blocks with a number that has no integer.
     """
     if not cast.native(policy) or not rounds_natively(cast.fmt, rounding, conversions):
         return None

@@ -71,7 +71,7 @@ class Plan(NamedTuple):
 
 
 class ArrayLoop:
-    """The loop of a chain; a single op is a chain of one step."""
+    """The machine code of a chain for arrays; a single op is a chain of one step."""
 
     def __init__(self, plan: Plan) -> None:
         tables = Tables()
@@ -85,8 +85,8 @@ class ArrayLoop:
     def run(
         self, inputs: Sequence[Codes], made: Sequence[Codes], count: int, totals: Sequence[Codes] = ()
     ) -> list[slice]:
-        """Fill the outputs, and the totals of each block. Return the parts that have refused elements, whose results
-        may be wrong.
+        """Run the loop on ``count`` elements: fill the arrays ``made`` with the outputs, and ``totals`` with the totals
+        of each block. Return the ranges that have refused elements, whose results may be wrong.
         """
         size = self._block
         refused = np.zeros(-(-count // size), np.uint8)
@@ -109,8 +109,11 @@ class ArrayLoop:
     def run_rows(
         self, inputs: Sequence[Codes], made: Codes, shape: tuple[int, int], moves: Sequence[bool]
     ) -> list[tuple[int, slice]]:
-        """Fill rows of an output of one dimension. ``moves``: whether an input has separate elements for each row, or
-        the same elements for all rows. Returns the rows and their parts with refused elements.
+        """Run the loop on each row of arrays: fill ``made``, which has one dimension, with the rows of the output.
+
+        ``shape``: the number of rows and the elements of a row. ``moves``: for each input, whether each row has
+        elements of its own; if not, all rows use the same. Return (row, range of elements) for each range that has
+        refused elements.
         """
         rows, length = shape
         size = self._block
@@ -293,7 +296,7 @@ class ChainOfOne(NamedTuple):
 
 
 class Waiting:
-    """A loop that is compiled only once that saves time."""
+    """A loop that is compiled only when its calls have had enough elements that compiling it saves time."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -316,7 +319,7 @@ class Waiting:
         return self._loop
 
     def places(self, inputs: Sequence[Codes], part: slice) -> npt.NDArray[np.intp]:
-        """Return the refused elements of a part."""
+        """Return the indices of the refused elements in the range ``part`` of the inputs."""
         if self._telling is None:
             self._telling = ArrayLoop(self._plan._replace(tells=True))
         count = part.stop - part.start
@@ -355,9 +358,11 @@ class Waiting:
         slow: bool = False,
         flags: Codes | None = None,
     ) -> Mask | None:
-        """Compute the refused elements of some parts by ``general``, and their flags, if there is an array for them.
-        ``slow``: this takes long for each element, so the other elements of the parts are left out once finding them
-        pays. Return the mask of poison; None if there is none.
+        """Compute the refused elements of these ranges by ``general``, and write their results to ``out``, and their
+        flags to ``flags``, if it is given. Return the mask of poison; None if there is none.
+
+        ``slow``: ``general`` takes long for each element. Then only the refused elements are computed, as soon as it
+        takes less time to find them than to compute the whole ranges.
         """
         poison: Mask | None = None
         for where in self._refused(inputs, parts, slow):

@@ -1,7 +1,9 @@
-"""Functions of complex numbers on arrays of codes: the results of `halfulp.fp_formats.reals.complex_functions`, sooner.
+"""Functions of complex numbers on arrays of codes. The results are those of
+`halfulp.fp_formats.reals.complex_functions`, and take less time.
 
-Codes have a last axis of two, the real and the imaginary parts. One ball settles most numbers off the axes, and a
-quotient of f32 is settled by a margin around its value in f64; that module computes the rest.
+Codes have a last axis of two, the real and the imaginary parts. One ball determines the results of most numbers that
+are not on the axes. Most quotients of f32 are determined by a margin around their value in f64. That module computes
+the remaining results.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ Remembered = Callable[..., tuple[int, int]]
 
 
 def unary(name: str, fmt: FloatFormat, z: Codes, policy: FloatPolicy = SPEC) -> Codes:
-    """Return a function of an array of numbers of a format of up to 64 bits, each part rounded once to nearest even.
+    """Return a function of complex numbers, each part rounded once to nearest even. ``name``: the name of the function.
+    ``z``: codes of a format of up to 64 bits.
 
     Raises `halfulp.fp_formats.reals.functions.Unsettled` if no ball of bounded precision determines a part.
     """
@@ -38,7 +41,9 @@ def unary(name: str, fmt: FloatFormat, z: Codes, policy: FloatPolicy = SPEC) -> 
 
 
 def binary(name: str, fmt: FloatFormat, z: Codes, w: Codes, policy: FloatPolicy = SPEC) -> Codes:
-    """Return ``divide``, ``power`` or ``atan2`` of arrays that broadcast, like `unary`."""
+    """Return ``divide``, ``power`` or ``atan2`` of two arrays of complex numbers that broadcast. The rest is as for
+    `unary`.
+    """
     from halfulp.fp_formats.reals import complex_functions
 
     ball = complex_functions.BALLS.get(name)

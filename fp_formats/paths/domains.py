@@ -43,13 +43,14 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
 
 
 class ConversionPath(NamedTuple):
-    """A path of a conversion: its kind, and for a table its format and the bits that it drops.
+    """The way in which a conversion is computed: its kind, and for a table the format of its indices and the number of
+    bits that it drops.
 
-    native: a cast of `CASTS`; `exact` computes NaNs and, if overflow saturates, numbers above a format's maximum. sum:
-    the same for `SUMS`, by adding a power of two, which rounds (see `narrow`). table: a table of the source's codes,
-    rounded to odd to the format ``head``, which drops ``shift`` bits. through_f32: two conversions, because the policy
-    requires rounding twice. flushed: flush the subnormals of f32 first, if a policy flushes those of f32 but not those
-    of the destination. exact: no quicker path.
+    native: a cast of `CASTS`; `exact` computes NaNs and, if overflow saturates, numbers above the largest value of the
+    format. sum: the same for the formats of `SUMS`, by adding a power of two, which rounds (see `narrow`). table: a
+    table of the source's codes, rounded to odd to the format ``head``, which drops ``shift`` bits. through_f32: two
+    conversions, because the policy requires rounding twice. flushed: flush the subnormals of f32 first, if a policy
+    flushes those of f32 but not those of the destination. exact: no quicker path.
     """
 
     kind: str
@@ -65,7 +66,7 @@ EXACT, FLUSHED = ConversionPath("exact"), ConversionPath("flushed")
 def conversion_path(
     src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC
 ) -> ConversionPath:
-    """Return the path of conversions from ``src`` to ``dst``. Only `EXACT` gives flags or rounds stochastically."""
+    """Return the path of conversions from ``src`` to ``dst``. Flags and stochastic rounding need the path `EXACT`."""
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
         return EXACT
     if src == F32 and dst != F32 and policy.without_f32 is not policy:
@@ -107,8 +108,8 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
 @llvm.forgotten
 @lru_cache(maxsize=256)
 def only_moves(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion of codes that are eight bits of an exponent only shifts them to the left, and sets the
-    highest fraction bit for the first and the last code.
+    """Tell whether a conversion from a format whose codes are the eight bits of an exponent only shifts the codes to
+    the left, and sets the highest fraction bit for the first and the last code.
     """
     exponents = src.nan is NanEncoding.ALL_ONES and not (src.zero or src.signed or src.mantissa_bits)
     same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
@@ -185,7 +186,9 @@ def _format_of_sums(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> 
 
 
 class Sums(NamedTuple):
-    """The constants of rounding by sums (see `word_floats`) from f32 or f64 to a format of up to 16 bits."""
+    """The constants of a conversion from f32 or f64 to a format of up to 16 bits that rounds by adding a number (see
+    `word_floats`).
+    """
 
     result: FloatFormat
     #: The format of the sums.
@@ -213,7 +216,7 @@ class Sums(NamedTuple):
 
 
 class End(NamedTuple):
-    """The result of all magnitudes above ``above``, a code of the source.
+    """The result of all numbers whose magnitude is above ``above``, a code of the source.
 
     ``codes``: the result for positive numbers and the one for negative numbers; None if the description refuses these
     numbers. If several ends apply to a number, the last one counts.
@@ -226,7 +229,9 @@ class End(NamedTuple):
 @llvm.forgotten
 @lru_cache(maxsize=4096)
 def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Sums | None:
-    """Return the constants of a conversion to nearest even by sums; None if sums cannot compute it."""
+    """Return the constants of a conversion to nearest even that rounds by adding a number; None if this method cannot
+    compute the conversion.
+    """
     if rounding != RNE or dst.even_code or flushes(src, dst, policy) or not llvm.keeps_subnormals():
         return None
     sums = _format_of_sums(src, dst, policy)
@@ -328,8 +333,9 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
 
 
 def between_flushes(operation: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> FloatPolicy | None:
-    """Return the policy without its flushing, if a quicker path computes the operation by it; None otherwise, and for a
-    policy that flushes nothing. Operands and results are then flushed apart.
+    """Return the policy without its flushing if two things hold: the policy flushes subnormals, and with the returned
+    policy a quicker path computes the operation. Operands and results are then flushed in separate steps. Else return
+    None.
     """
     rule = policy.flushing(fmt)
     if fmt not in NATIVE or not rule.any or (operation in MAXIMA + MINIMA and not rule.operands):

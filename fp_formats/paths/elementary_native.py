@@ -33,7 +33,7 @@ _LIMITS = tuple(np.uint32(sign | code) for sign in (0, _F32.sign_mask or 0) for 
 
 
 def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, want_flags: bool) -> bool:
-    """Tell whether this path computes the results of a format that are rounded to ``dst``."""
+    """Tell whether this path can compute functions of ``src`` that are rounded to ``dst``, for these settings."""
     return (
         src == dst == _F32
         and rounding == RNE
@@ -45,8 +45,8 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
 
 def unary(name: str, a: Codes, rest: Remaining) -> ArrayResult:
-    """Return the results of a function for codes of f32. ``rest`` computes the elements that this path does
-    not settle.
+    """Return the results of a function of one argument for codes of f32. ``rest`` computes the elements whose rounding
+    this path does not determine.
     """
     flat = np.ascontiguousarray(a).reshape(-1)
     codes, where = _rounded(APPROXIMATIONS[name], [flat])
@@ -61,8 +61,9 @@ def unary(name: str, a: Codes, rest: Remaining) -> ArrayResult:
 
 
 def binary(row: Approximation, a: Codes, b: Codes, rest: Remaining) -> ArrayResult:
-    """Return the results of a function for two rows of codes of f32 of one length. ``row``: its approximation, which
-    takes the rows of one array. ``rest`` computes the elements that this path does not settle.
+    """Return the results of a function of two arguments for two arrays of codes of f32, of one dimension and one
+    length. ``row``: its approximation, which takes both as the rows of one array. ``rest`` computes the elements whose
+    rounding this path does not determine.
     """
     operands = [np.ascontiguousarray(each) for each in (a, b)]
     codes, where = _rounded(row, operands)

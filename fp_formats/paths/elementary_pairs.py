@@ -188,9 +188,8 @@ def binary(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return the results of a function for two rows of codes of one length, with flags.
-
-    ``specification`` computes the elements that are not settled.
+    """Return the results of a function for two arrays of codes, of one dimension and one length, with flags.
+    ``specification`` computes the elements that no margin settles.
     """
     row, least = PAIRS[name], margins.least_operand(fmt, policy)
 
@@ -215,7 +214,10 @@ def of_integer(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return ``powf`` or ``rootn`` of a row of codes and a row of signed integers of 1 to 64 bits, with flags."""
+    """Return ``powf`` or ``rootn`` of codes and of signed integers of ``width`` bits (1 to 64), given as codes, with
+    flags. Both arrays have one dimension and one length. ``specification`` computes the elements that no margin
+    settles.
+    """
     row, least = PAIRS[name], margins.least_operand(fmt, policy)
 
     def chunk(x: Codes, k: Codes) -> tuple[margins.Reals, Mask]:

@@ -32,7 +32,7 @@ class Tables:
         self._numbers: dict[int, int] = {}
 
     def number(self, table: npt.NDArray[Any]) -> int:
-        """Return the number of a table, and keep the table alive from now on."""
+        """Return the number under which code finds a table, and keep the table alive from now on."""
         found = self._numbers.get(id(table))
         if found is None:
             found = self._numbers[id(table)] = len(self.arrays)
@@ -148,8 +148,8 @@ class Emitter:
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
     def take_refused(self) -> MachineValue | None:
-        """Return whether an element was refused since the last call, as a word of one bit; None if no element can have
-        been refused.
+        """Return a word of one bit: 1 if an element was refused since the last call. None if no element can have been
+        refused.
         """
         refused, self._refused = self._refused, None
         return refused
@@ -177,28 +177,36 @@ class Emitter:
     # --- memory ---
 
     def load(self, base: Any, index: Any, width: int) -> Any:
-        """Return entry ``index`` of an array of words of 8, 16, 32 or 64 bits."""
+        """Make a load from memory, and return what it loads: entry ``index`` of the array at ``base``, of words of
+        ``width`` bits (8, 16, 32 or 64).
+        """
         type_ = self.ir.IntType(width)
         place = self.builder.gep(base, [index], source_etype=type_)
         return self.builder.load(place, typ=type_, align=width // 8)
 
     def store(self, base: Any, index: Any, value: Any) -> None:
-        """Write entry ``index`` of an array of words of the width of the value, 8, 16, 32 or 64 bits."""
+        """Make a store to memory: ``value`` becomes entry ``index`` of the array at ``base``. The words of the array
+        have the width of the value: 8, 16, 32 or 64 bits.
+        """
         place = self.builder.gep(base, [index], source_etype=value.type)
         self.builder.store(value, place, align=value.type.width // 8)
 
     def shared(self, number: int, builder: Any = None) -> Any:
-        """Read a word of the state."""
+        """Make a load of a word of the state, and return it. ``number``: the index of the word. ``builder``: where the
+        instruction is put; None for the current place.
+        """
         builder = builder or self.builder
         place = builder.gep(self.state, [self.constant(number, 64)], source_etype=self.word_type)
         return builder.load(place, typ=self.word_type, align=8)
 
     def share(self, number: int, value: Any) -> None:
-        """Write a word of the state."""
+        """Make a store to a word of the state. ``number``: the index of the word."""
         self.store(self.state, self.constant(number, 64), value)
 
     def addresses(self, array: Any, count: int) -> list[Any]:
-        """Read the addresses in an array of words, once for the whole function."""
+        """Make loads of ``count`` addresses from an array of words, and return them. The loads are put at the start of
+        the function, so each address is read once.
+        """
         places = [self.variables.gep(array, [self.constant(n, 64)], source_etype=self.word_type) for n in range(count)]
         words = [self.variables.load(place, typ=self.word_type) for place in places]
         return [self.variables.inttoptr(word, self.pointer) for word in words]
@@ -210,15 +218,15 @@ class Emitter:
         return self.variables.alloca(type_)
 
     def array(self, count: int) -> Any:
-        """Make an array of words of 64 bits."""
+        """Make an array of ``count`` words of 64 bits on the stack, and return its address."""
         return self.variables.alloca(self.word_type, size=self.constant(max(count, 1), 64))
 
     def get(self, variable: Any, type_: Any) -> Any:
-        """Read a variable as a value of a type."""
+        """Make a read of a variable, and return its value as one of type ``type_``."""
         return self._cast(self.builder.load(variable, typ=variable.allocated_type), type_)
 
     def set(self, variable: Any, value: Any) -> None:
-        """Write a variable."""
+        """Make a write of ``value`` to a variable."""
         self.builder.store(self._cast(value, variable.allocated_type), variable)
 
     def _cast(self, value: Any, type_: Any) -> Any:
@@ -236,29 +244,31 @@ class Emitter:
     # --- control ---
 
     def label(self) -> Any:
-        """Make a place to jump to."""
+        """Return a new label, a place in the function to which jumps can go."""
         return self.function.append_basic_block()
 
     def begin(self, label: Any) -> None:
-        """Continue to make instructions at a label."""
+        """Put the next instructions at a label."""
         self.builder.position_at_end(label)
 
     def jump(self, label: Any) -> None:
-        """Go on running at a label."""
+        """Make a jump to a label."""
         self.builder.branch(label)
 
     def branch(self, condition: Any, yes: Any, no: Any) -> None:
-        """Branch to one of two labels."""
+        """Make a branch: to ``yes`` if the condition, of one bit, is 1, else to ``no``."""
         self.builder.cbranch(condition, yes, no)
 
     def stop_if(self, condition: Any) -> None:
-        """Leave the function, and all functions that called it, if a condition of one bit holds."""
+        """Make a branch that leaves the function, and all functions that called it, if the condition, of
+        one bit, is 1.
+        """
         on = self.label()
         self.builder.cbranch(condition, self.stopping(), on)
         self.begin(on)
 
     def stopping(self) -> Any:
-        """Return the label where the function is left."""
+        """Return the label of the code that leaves the function and all functions that called it."""
         if self._stop is None:
             self._stop = self.label()
             builder = self.ir.IRBuilder(self._stop)
@@ -267,11 +277,11 @@ class Emitter:
         return self._stop
 
     def finish(self) -> None:
-        """End the function: instructions that run only once are put at its start."""
+        """End the function: connect its start, where instructions that run once are put, with the rest."""
         self.variables.branch(self._body)
 
     def call_address(self, address: Any, type_: Any, operands: Sequence[Any]) -> Any:
-        """Call a function of the given type at an address."""
+        """Make a call of the function of type ``type_`` at an address, and return its result."""
         function = self.builder.inttoptr(address, type_.as_pointer())
         return self.builder.call(function, operands)
 
@@ -280,8 +290,8 @@ class Emitter:
     def elementwise(
         self, implementation: Implementation, lanes: Sequence[Sequence[Word]], general: General
     ) -> list[tuple[Word, ...]]:
-        """Make the code of a description for the operands of each lane, and return the results. ``general`` makes the
-        code that runs for all lanes if the description refuses one of them.
+        """Make the code of a description for the operands of each lane. Return the result words, one tuple for each
+        lane. ``general`` makes the code that runs instead for all lanes if the description refuses one of them.
         """
         found = [implementation(*operands) for operands in lanes]
         results = [each if isinstance(each, tuple) else (each,) for each in found]
@@ -307,5 +317,5 @@ class Emitter:
 
 
 def natural(width: int) -> int:
-    """Return the number of bits that a code of a width takes in memory."""
+    """Return the number of bits that a code of ``width`` bits takes in memory."""
     return 8 * storage_dtype(width).itemsize

@@ -507,7 +507,9 @@ def _extremum_in_arrays(
 def extremum_of_numbers(
     operation: str, x: npt.NDArray[Any], y: npt.NDArray[Any], out: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
-    """Write the extrema of numbers of f32 or f64, where -0 < +0, to ``out``, and return it. A NaN gives any NaN."""
+    """Write the extrema of numbers of f32 or f64, where -0 < +0, to ``out``, and return ``out``. If an operand is a
+    NaN, the result is some NaN.
+    """
     choose, of_equals = EXTREMA[operation]
     choose(x, y, out=out)
     # For zeros of both signs NumPy gives either. The wrong one, if it occurs, is the least of all codes: -0 as a signed
@@ -519,8 +521,8 @@ def extremum_of_numbers(
 
 
 def reduced_extremum(operation: str, fmt: FloatFormat, rows: Codes) -> tuple[Codes, Mask]:
-    """Return the extremum of rows [n, lanes], n > 0, in a format whose extrema are native, and the mask of lanes in
-    which it is not known, because it is a NaN, or a zero whose sign depends on the order.
+    """Return the extremum of each lane of ``rows`` [n, lanes], n > 0, and a mask of the lanes in which it is not known:
+    it is a NaN, or a zero whose sign depends on the order. The extrema of the format must be native (see `path_of`).
     """
     choose, _ = EXTREMA[operation]
     with np.errstate(all="ignore"):

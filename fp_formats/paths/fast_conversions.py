@@ -92,7 +92,7 @@ def _tabled(
 
 
 def put(result: ArrayResult, out: Codes) -> Mask | None:
-    """Write the codes of a result to ``out``; return its poison."""
+    """Write the codes of a result to ``out``, and return the mask of its poison elements, or None."""
     out[...] = result.codes
     return result.poison
 
@@ -160,7 +160,8 @@ def _signalling(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tupl
 
 
 def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None:
-    """Round codes of f32 or f64 to nearest even into ``out``, to a format of `SUMS`. A NaN gives any code.
+    """Convert codes of f32 or f64 to a format of `SUMS`, to nearest even, and write the results to ``out``. The code
+    for a NaN has no meaning.
 
     Add a power of two to the magnitude, so large that the last fraction bit of the sum is the last bit of the result:
     the addition rounds as the result must round. The bits by which the sum exceeds that power are the result's
@@ -348,8 +349,8 @@ ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.tru
 
 
 def rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether NumPy can round numbers of ``src`` to integers in a mode. For rounding to nearest and toward zero,
-    subnormals do not matter.
+    """Tell whether NumPy can round numbers of ``src`` to integers in a mode under this policy. In the modes other than
+    to nearest even and toward zero, it cannot do so if subnormals are flushed.
     """
     if rounding in (RNE, RZ):
         return True

@@ -43,7 +43,9 @@ def keeps_subnormals() -> bool:
 
 
 def check() -> None:
-    """Check whether the CPU keeps subnormals, as every run does at its start. This takes less than a microsecond."""
+    """Look whether the CPU keeps subnormals (see `keeps_subnormals`). Every run calls this at its start; it takes less
+    than a microsecond.
+    """
     global _keeps
     if _keeps and not _SMALLEST + _SMALLEST:
         _keeps = False
@@ -57,7 +59,9 @@ def on_change(forget: Callable[[], object]) -> None:
 
 
 def forgotten(cached: _lru_cache_wrapper[Value]) -> _lru_cache_wrapper[Value]:
-    """Return a cached function whose results are forgotten when `keeps_subnormals`, on which they depend, changes."""
+    """Register a cached function whose results depend on `keeps_subnormals`: they are forgotten when its answer
+    changes. Return the function.
+    """
     on_change(cached.cache_clear)
     return cached
 
@@ -166,18 +170,18 @@ SHORT = 1 << 12
 
 
 def may_pay(elements: int) -> bool:
-    """Tell whether machine code may save time in a call for so many elements."""
+    """Tell whether machine code can save time in a call with this number of elements."""
     return elements >= SHORT or _backend == "llvm"
 
 
 def at_once() -> bool:
-    """Tell whether machine code is made at the first call, even if that call alone does not save time."""
+    """Tell whether machine code is made at the first call, even if it does not save time there."""
     return backend() == "llvm"
 
 
 def unless_broken(make: Callable[[], Compiled]) -> Compiled | None:
-    """Make code. If LLVM fails, for example on a system that allows no new machine code, warn, and let NumPy compute
-    everything from now on, with the same results.
+    """Return the code that ``make`` makes. If LLVM fails, for example on a system that allows no new machine code, warn
+    and return None; from then on NumPy computes everything, with the same results.
     """
     try:
         return make()
@@ -222,16 +226,16 @@ def _machine(binding: Any, level: int = 3) -> Any:
 
 
 def addresses(arrays: Sequence[npt.NDArray[Any]], start: int) -> npt.NDArray[np.uint64]:
-    """Return the addresses of arrays of one dimension from an element on. An array of one element is used for all
-    elements.
+    """Return the addresses of the elements number ``start`` of arrays of one dimension. An array of one element serves
+    for all elements: its address does not depend on ``start``.
     """
     return np.array([each.ctypes.data + start * each.itemsize * (each.size > 1) for each in arrays], np.uint64)
 
 
 def compile_assembly(text: str, entry: str, vectors: bool = True, straight: bool = True) -> Code:
-    """Return the machine code of assembly, from disk if it is there. ``vectors``: whether LLVM is to look for
-    instructions on vectors; ``straight``: whether it looks in code outside of loops as well, which takes most of the
-    time for long code.
+    """Return the machine code of LLVM assembly, from disk if it is there. ``entry``: the name of the function to call.
+    ``vectors``: whether LLVM may use instructions on vectors. ``straight``: whether it looks for these outside of loops
+    too; for long code this takes most of the time of compiling.
     """
     from halfulp.fp_formats.paths import disk
 
@@ -290,10 +294,11 @@ _PARTS = 2
 
 
 def share(count: int, part: int, begin: Callable[[], Work]) -> None:
-    """Compute ``count`` elements in parts of ``part`` elements. ``begin`` makes the function of one thread.
+    """Compute ``count`` elements in parts of ``part`` elements, by all threads. ``begin`` is called once in each thread
+    and returns the function ``work(start, stop)`` that computes a part.
 
-    Raises what these functions raise, after all threads have finished. An interrupt also waits for them, since the code
-    cannot be left.
+    Raises what these functions raise, after all threads have finished. An interrupt also waits for them, since machine
+    code cannot be interrupted.
     """
     shared = _Shared(range(0, count, part), part, count, begin)
     shared.help_of(min(threads(), -(-count // part) // _PARTS) - 1)

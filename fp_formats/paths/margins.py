@@ -47,10 +47,11 @@ def _itself(x: Reals) -> Reals:
 
 @dataclass(frozen=True)
 class Side:
-    """A known property of a result near a number: its magnitude is above or below ``number``, and never equal to it.
+    """A number that is close to a result and is never equal to it, so that the result is known to lie on one side.
 
-    ``number``: gives, for an operand, the number, exact or rounded to f64; 0 if nothing is known. ``outward``: True if
-    the magnitude of the result is above it, or a function that tells.
+    ``number``: a function from an operand to that number, exact or rounded to f64; 0 if nothing is known. ``outward``:
+    True if the magnitude of the result is above that of the number, False if it is below; or a function that tells this
+    for each operand.
     """
 
     number: Callable[[Reals], Any]
@@ -77,7 +78,8 @@ class Approximation:
     alike: Map = _itself
 
     def near(self, x: Reals) -> Reals:
-        """Return numbers within the margin of the results, on the right side of the numbers of ``sides``.
+        """Return numbers within the margin of the results, on the same side of the numbers of ``sides`` as the exact
+        results.
 
         NaN for operands outside of the domain; an infinity for operands without a claim.
         """
@@ -108,8 +110,8 @@ def fits(fmt: FloatFormat) -> bool:
 
 
 def settled(y: Reals, margin: int, dst: FloatFormat) -> Mask:
-    """Tell which numbers round to ``dst`` like every number less than ``margin`` ulp away, in each mode, with the same
-    flags.
+    """Return a mask of the settled numbers: all numbers less than ``margin`` ulp away round to the same value of
+    ``dst``, in each mode, with the same flags.
 
     All rounding boundaries lie on a grid: the values of the format with one more bit of precision, at any exponent. It
     holds the values and midpoints, also those of subnormals, and the boundary of tiny results. A number is settled if
@@ -383,7 +385,9 @@ def unary(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return the results of a function for codes, with flags. ``specification`` computes those that are not settled."""
+    """Return the results of a function for codes, with flags. ``specification`` computes the elements that no margin
+    settles.
+    """
     flat = a.reshape(-1)
     codes, flags = np.empty(a.size, dst.storage_dtype), np.empty(a.size, np.uint8)
     poison = np.zeros(a.size, np.bool_)
@@ -433,14 +437,14 @@ def least_operand(fmt: FloatFormat, policy: FloatPolicy) -> float:
 
 
 def ordinary(x: Reals, least: float) -> Mask:
-    """Tell which operands the claims of margins are about. ``least``: what `least_operand` returns."""
+    """Return a mask of the operands for which the margins are claimed. ``least``: what `least_operand` returns."""
     magnitude = np.absolute(x)
     found: Mask = (magnitude >= max(least, 2.0**-FARTHEST)) & (magnitude < 2.0**FARTHEST)
     return found
 
 
 def put(result: ArrayResult, where: Index | slice, part: ArrayResult, which: Index | slice) -> None:
-    """Write the elements ``which`` of a part to the places ``where`` of a result."""
+    """Write the elements ``which`` of the result ``part`` to the elements ``where`` of ``result``."""
     for whole, each in zip(result, part, strict=True):
         if whole is not None and each is not None:
             whole[where] = each[which]

@@ -64,7 +64,9 @@ _RELATIONS: dict[int, Callable[[float, float], bool]] = {
 
 
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Implementation) -> Implementation:
-    """Return an implementation of an operation with two operands and a result of one format, named as in `scalar`."""
+    """Return an implementation of an operation with two operands and a result of one format. ``name``: its name in
+    `scalar`. ``exactly``: the specified implementation.
+    """
     if fast.path_of(name, fmt, rounding, policy) != "native":
         return exactly
     codes, floats, code, packed = _CODES[fmt].pack, _FLOATS[fmt].unpack, _CODE[fmt].unpack, _FLOAT[fmt].pack
@@ -131,7 +133,7 @@ def convert(
 
 
 def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exactly: Implementation) -> Implementation:
-    """Return an implementation of the conversions of integers of up to 64 bits, given by their codes."""
+    """Return an implementation of the conversion of integers of up to 64 bits, given as codes, to ``dst``."""
     if dst not in NATIVE or rounding != RNE or not 0 < width <= 64:
         return exactly
     pack, unpack = _FLOAT[dst].pack, _CODE[dst].unpack
@@ -148,7 +150,7 @@ def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exac
 
 
 def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int, exactly: Implementation) -> Implementation:
-    """Return an implementation of the conversions to integers, toward zero."""
+    """Return an implementation of the conversion to integers of ``width`` bits, toward zero."""
     if src not in NATIVE or rounding != RZ or not width:
         return exactly
     pack, unpack = _CODE[src].pack, _FLOAT[src].unpack

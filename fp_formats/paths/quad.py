@@ -31,7 +31,7 @@ _INTEGERS = 0x433 << 52 | 1 << 51
 
 
 class Mode(NamedTuple):
-    """The constants of a rounding mode."""
+    """A rounding mode as constants in the code that rounds."""
 
     #: 1 if the last bit that stays is added, so that ties go to the even neighbour.
     ties: int
@@ -57,7 +57,9 @@ MODES: dict[int, Mode] = {
 
 @lru_cache(maxsize=256)
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
-    """Return the description of an operation with two operands in f128; None if there is none."""
+    """Return the description of an operation with two operands in f128; None if there is none. ``name``: as in
+    `scalar`.
+    """
     plain = not policy.flushing(fmt).any and not policy.arithmetic_saturation(fmt).numbers
     if fmt != F128 or name not in _OPERATIONS or rounding not in MODES or not plain:
         return None

@@ -18,10 +18,11 @@ MANY_LANES = 512  # lanes from which on the kernels of f16 and bf16 are faster
 
 
 def has_running_sums(fmt: FloatFormat, policy: FloatPolicy, lanes: int = 1) -> bool:
-    """Tell whether the additions of NumPy (for bf16: ml_dtypes) in this format round once, and save time for this many
-    lanes.
+    """Tell whether NumPy's additions (for bf16: those of ml_dtypes) in this format round once, and save time for this
+    number of lanes.
 
-    Those of f32 and f64 round once. Those of f16 and bf16 compute in f32 and round again, which equals rounding once.
+    Additions of f32 and f64 round once. Those of f16 and bf16 compute in f32 and round again, which equals rounding
+    once.
     """
     if not policy.first_nan_counts:
         return False
@@ -30,9 +31,9 @@ def has_running_sums(fmt: FloatFormat, policy: FloatPolicy, lanes: int = 1) -> b
 
 
 def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatPolicy) -> Codes:
-    """Return ``start`` [lanes] plus ``rows`` [n, lanes], added one row after the other.
+    """Return ``start`` [lanes] plus all rows of ``rows`` [n, lanes], which are added one after the other.
 
-    The format must satisfy `has_running_sums`. A NaN of ``start`` must be the result of an addition.
+    The format must satisfy `has_running_sums`. A NaN in ``start`` must be the result of an addition.
     """
     if start.size <= FEW_LANES:
         return _at_once(fmt, start, rows, policy)

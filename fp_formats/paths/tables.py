@@ -32,8 +32,8 @@ CALL = 1 << 11  # elements: the fixed time of a call of `exact` is the time that
 def in_chunks(
     shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes, longest: int = CHUNK
 ) -> ArrayResult:
-    """Compute results in chunks, of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and
-    returns the mask of poison.
+    """Compute results of element shape ``shape`` from operands that broadcast to it, chunk by chunk. ``work(out,
+    *chunks)`` fills the chunk ``out`` of the results and returns the mask of its poison, or None.
 
     Chunks are contiguous, of one dimension, and no longer than ``longest``.
     """
@@ -114,8 +114,8 @@ def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable 
 
 
 def marked(result: ArrayResult) -> LookupTable | None:
-    """Make a table of these results; None if there is poison and the results use all codes, so that no code is left to
-    mark poison.
+    """Return a table of these results. Return None if some are poison and the others use all codes, since then no code
+    is left that could stand for poison.
     """
     if result.poison is None:
         return LookupTable(result.codes, None, result.flags)
@@ -149,8 +149,8 @@ class Cache:
         load: Callable[[], LookupTable | None] = lambda: None,
     ) -> LookupTable | None:
         """Return the table, or None if it does not exist or does not save time. ``worth``: the number of elements from
-        which it saves time. ``load`` gets it more quickly, or returns None; it is called at the first request and
-        before ``make``.
+        which making it saves time. ``make`` computes the table. ``load`` gets it from elsewhere in less time, or
+        returns None; it is called at the first request, before ``make``.
         """
         with self._lock:
             if key in self._tables:
@@ -195,7 +195,9 @@ CACHE = Cache(LIMIT)
 
 
 def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], elements: int) -> LookupTable | None:
-    """Return the table of an operation on one operand of ``bits`` bits, if it saves time for this many elements."""
+    """Return the table of an operation on one operand of ``bits`` bits; None if it does not save time for this number
+    of elements. ``key``: what the table is stored under.
+    """
     return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
 
@@ -206,10 +208,9 @@ def by_table(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult]
 
 
 def look_up(table: LookupTable, codes: Codes, shift: int = 0) -> ArrayResult:
-    """Return the entries of a table, without flags.
+    """Return the entries of a table for these codes, without flags.
 
-    With a ``shift`` the table is for the upper bits of longer codes, rounded to odd: the last bit is set if any lower
-    bit is.
+    With a ``shift``, the table is for the upper bits of longer codes: drop ``shift`` bits of each code, rounded to odd.
     """
     index = np.empty(min(codes.size, CHUNK), np.intp)
     in_place = codes.itemsize == index.itemsize
@@ -242,7 +243,7 @@ def by_pairs(
 
 
 def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayResult:
-    """Return the entries of a table of pairs, without flags."""
+    """Return the entries of a table of pairs for two arrays of codes of ``bits`` bits, without flags."""
     shape = common_shape(a, b)
     index = np.empty(min(math.prod(shape), CHUNK), np.intp)
 
@@ -259,7 +260,9 @@ def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayRes
 
 
 def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
-    """Drop the lower bits of codes; set the last remaining bit if any of them was set."""
+    """Write codes to ``out`` without their lower ``shift`` bits, and return ``out``. If one of these bits is 1, the
+    last remaining bit is set.
+    """
     below = codes.dtype.type((1 << shift) - 1)
     np.bitwise_and(codes, below, out=out)
     np.add(out, below, out=out)

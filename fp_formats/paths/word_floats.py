@@ -1,7 +1,7 @@
 """Float operations on machine words: the paths of `fast` and `fast_conversions` that a compiler can take.
 
 Each function returns a description (see `words`) whose results, where it does not refuse, are those of `scalar`; None
-where there is no path. NaN results are refused, so that their bits come from the one rule. `word_flags` describes the
+where there is no path. NaN results are refused, so that `scalar` alone decides their bits. `word_flags` describes the
 same operations with exception flags, for all formats, modes and policies.
 """
 
@@ -84,7 +84,7 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 @llvm.forgotten
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
-    """Return the description of a comparison with MLIR's predicate number."""
+    """Return the description of a comparison. ``predicate``: MLIR's number."""
     path = domains.path_of("compare", fmt, RNE, policy)
     if path == "table":
         operation = lambda a, b: comparisons.compare(fmt, predicate, a, b, policy)  # noqa: E731

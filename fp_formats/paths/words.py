@@ -115,10 +115,12 @@ class Machine(Protocol):
         """Return ``a`` if the condition, of one bit, is 1, else ``b``: two words of one width, or two reals."""
 
     def resize(self, a: MachineValue, width: int, signed: bool) -> MachineValue:
-        """Return a word in another width: without its upper bits, or extended by copies of the sign bit or by zeros."""
+        """Return a word in another width. A narrower one loses its upper bits; a wider one gets copies of the sign bit
+        if ``signed``, else zeros.
+        """
 
     def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
-        """Return a word that is a code of f32 or f64 as a number."""
+        """Return a word, which is a code of f32 or f64, as a number of that format."""
 
     def code(self, number: MachineValue, fmt: FloatFormat) -> MachineValue:
         """Return a number as its code; a NaN has any code that is a NaN."""
@@ -130,7 +132,9 @@ class Machine(Protocol):
         """Return a square root, to nearest even; a NaN for numbers below 0."""
 
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
-        """Return a word of one bit: 1 if the relation <, <= or == of two numbers holds; 0 if one is a NaN."""
+        """Return a word of one bit: 1 if a relation of two numbers holds. ``name``: <, <= or ==. If one number is a
+        NaN, none holds.
+        """
 
     def extremum(self, largest: bool, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return the larger or the smaller of two numbers, where -0 < +0. Elements with a NaN are refused."""
@@ -201,15 +205,17 @@ class Word:
         return self ^ -1
 
     def shift_right(self, other: Word | int, signed: bool = False) -> Word:
-        """Move the bits down; copies of the sign bit, or zeros, move in."""
+        """Return this word shifted right by ``other`` bits. The upper bits become copies of the sign bit if ``signed``,
+        else zeros.
+        """
         return self._with("ashr" if signed else "lshr", other)
 
     def divide(self, other: Word | int, signed: bool) -> Word:
-        """Return the quotient, rounded toward zero."""
+        """Return this word divided by ``other``, rounded toward zero."""
         return self._with("sdiv" if signed else "udiv", other)
 
     def remainder(self, other: Word | int, signed: bool) -> Word:
-        """Return the remainder of `divide`."""
+        """Return the remainder that belongs to the quotient of `divide`."""
         return self._with("srem" if signed else "urem", other)
 
     def _related(self, name: str, other: Word | int) -> Word:
@@ -241,7 +247,9 @@ class Word:
         return Word(self.machine, held, self.width)
 
     def resized(self, width: int, signed: bool = False) -> Word:
-        """Return the word in another width: without its upper bits, or extended by copies of the sign bit or zeros."""
+        """Return this word in another width. A narrower one loses its upper bits; a wider one gets copies of the sign
+        bit if ``signed``, else zeros.
+        """
         if width == self.width:
             return self
         return Word(self.machine, self.machine.resize(self.held, width, signed), width)
@@ -251,11 +259,11 @@ class Word:
         return Real(self.machine, self.machine.real(self.held, fmt), fmt)
 
     def number(self, signed: bool, fmt: FloatFormat) -> Real:
-        """Return the integer as a number of f32 or f64, to nearest even."""
+        """Return the integer that this word is as a number of f32 or f64, rounded to nearest even."""
         return Real(self.machine, self.machine.from_integer(self.held, signed, fmt), fmt)
 
     def entry(self, table: npt.NDArray[Any]) -> Word:
-        """Return the entry of a table of unsigned integers at this index, which must be inside the table."""
+        """Return the entry of a table of unsigned integers. This word is the index, which must be inside the table."""
         return Word(self.machine, self.machine.look_up(table, self.held), 8 * table.dtype.itemsize)
 
     def leading_zeros(self) -> Word:
@@ -288,7 +296,9 @@ class Real:
         return Real(self.machine, held, self.fmt)
 
     def computed(self, name: str, other: Real | float) -> Real:
-        """Return the sum, difference, product or quotient of this number and ``other``."""
+        """Return the result of an operation on this number and ``other``. ``name``: add, subtract, multiply
+        or divide.
+        """
         other = other if isinstance(other, Real) else self.of(other)
         return self.like(self.machine.arithmetic(name, self.held, other.held))
 
@@ -326,7 +336,7 @@ class Real:
         return self.like(self.machine.extremum(largest, self.held, other.held))
 
     def settled(self) -> Real:
-        """Return this number; refuse a NaN."""
+        """Return this number. Elements in which it is a NaN are refused."""
         (~self.equals(self)).refuse()
         return self
 

@@ -26,13 +26,13 @@ _FIRST_BOUNDS, _LAST_BOUNDS = 192, 1 << 12  # bits
 
 @dataclass(frozen=True)
 class Account:
-    """The known facts about an exact result, and their reasons.
+    """What is known about an exact result of a function, and why.
 
     ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal if it is
-    rational; None if it is special. ``crude``: the bounds are far apart, because the result is too large or too
-    close to a rational number. ``reason``: why the result is special, rational, irrational, or known without a ball.
-    ``attempts``: the turns of Ziv's loop, of which the last one determines the rounding; empty if no ball is
-    needed. ``grid``: the exponent of the grid of the last turn.
+    rational; None if it is special. ``crude``: the bounds are far apart, because the result is too large or too close
+    to a rational number. ``reason``: why the result is special, rational, irrational, or known without a ball.
+    ``attempts``: the turns of Ziv's loop, of which the last one determines the rounding; empty if no ball is needed.
+    ``grid``: the exponent of the grid of the last turn.
     """
 
     reason: str
@@ -87,8 +87,8 @@ def _known(row: Row, operands: tuple[Unpacked, ...]) -> Enclosure | None:
 
 
 def number_near(name: str, operands: tuple[Fraction, ...]) -> Fraction | None:
-    """Return the result of a function of rational numbers to 200 bits; None if it is not finite, is not known to so
-    many bits, or is too large or too small for a fraction.
+    """Return the result of a function of rational numbers, rounded to 200 bits. Return None if it is not finite, if so
+    many bits cannot be determined, or if it is too large or too small for a fraction.
     """
     row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]
     with functions.bits_of_precision(_NEAR_BITS + 200):

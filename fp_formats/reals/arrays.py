@@ -34,7 +34,7 @@ _EXACT = 1 << 62
 
 
 class Settled(NamedTuple):
-    """Results in one dimension, and the mask of those that are right; the other results have no meaning."""
+    """Results of one dimension, and the mask of those that are determined. The other results have no meaning."""
 
     result: ArrayResult
     mask: Mask
@@ -101,9 +101,10 @@ def of_integer(
 def of_complex(
     ball: Callable[..., acb], fmt: FloatFormat, *numbers: Codes, policy: FloatPolicy = SPEC
 ) -> tuple[Codes, Mask]:
-    """Return a function of complex numbers, whose parts are the last axis, and the mask of the results that are right.
+    """Return the codes of a function of complex numbers, and the mask of the results that are determined. The last axis
+    of ``numbers`` holds the real and the imaginary part.
 
-    ``ball``: from balls of numbers off the axes, a ball of the result.
+    ``ball``: a function from balls of numbers that are not on the axes to a ball of the result.
     """
     parts = [operands(fmt, np.ascontiguousarray(each[:, k]), policy) for each in numbers for k in (0, 1)]
     known = np.logical_and.reduce([finite for _, finite in parts])
@@ -156,7 +157,10 @@ def settled(
     dst: FloatFormat,
     want_flags: bool,
 ) -> Settled:
-    """Round the results that balls determine: the midpoint of such a ball rounds like every number of the ball."""
+    """Round the results that balls determine: if all numbers of a ball round alike, its midpoint is rounded.
+
+    ``balls``: gives a ball for each element. ``known``: the mask of the elements whose balls have a meaning.
+    """
     bits = min(_LONGEST, dst.precision + 2 + _BELOW_GRID)
     least, most = dst.emin - 2 * bits, dst.emax + 2
     signs: list[bool] = []

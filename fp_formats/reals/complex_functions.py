@@ -1,7 +1,7 @@
 """Functions of complex numbers: the exact value of each part, rounded once.
 
-Where a part of a number is an infinity or a NaN, the results are those of C23, Annex G; of two signs or of a part that
-it leaves open, the positive one and NaN are taken. On the axes both parts are functions of a real number, which
+Where a part of a number is an infinity or a NaN, the results are those of C23, Annex G. If Annex G leaves a sign open,
+it is positive; if it leaves a part open, that part is NaN. On the axes both parts are functions of a real number, which
 `halfulp.fp_formats.reals.functions` describes. Elsewhere Arb encloses the result, and no part is a value or a midpoint:
 
 - By Lindemann and Weierstrass, the exponentials of different algebraic numbers are independent, so that no part of exp,
@@ -214,12 +214,13 @@ def _negative_wave(wave: str, angle: Fraction) -> bool:
 
 @dataclass(frozen=True)
 class ComplexFunction:
-    """A function of one complex number that has conjugate results at conjugate numbers.
+    """A function of one complex number. If z gives w, the conjugate of z gives the conjugate of w.
 
-    ``ball``: from a ball of a number off the axes. ``on_real``: both parts for a real number x + 0i with its sign of
-    zero; ``on_imaginary``: for a number x + iy with y > 0 and a zero x. ``parity``: 1 if it is odd, 0 if it is even,
-    None if neither; then the other functions get numbers without a sign. ``exact``: both parts off the axes if they are
-    rational. ``grows``: which part, 0 or 1, grows or decays exponentially; None for no such function.
+    ``ball``: a function from a ball of a number off the axes to a ball of the result. ``on_real``: both parts of the
+    result for a real number x + 0i with the sign of its zero; ``on_imaginary``: for a number x + iy with x = 0 and y >
+    0. ``parity``: 1 if the function is odd, 0 if it is even, None if neither; if it is odd or even, the other fields
+    get numbers without a sign. ``exact``: both parts for a number off the axes, if they are rational. ``grows``: the
+    part, 0 or 1, in which the function grows or decays exponentially; None if there is none.
     """
 
     name: str
@@ -706,7 +707,7 @@ PAIRS: Mapping[str, Callable[[Number, Number, int], Parts]] = {"atan2": _angle, 
 
 
 def quotient(z: acb, w: acb) -> acb:
-    """Return a ball of a quotient."""
+    """Return a ball of z / w."""
     return z / w
 
 
@@ -735,7 +736,9 @@ def unary(name: str, fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPE
 
 
 def binary(name: str, fmt: FloatFormat, z: tuple[int, int], w: tuple[int, int], policy: FloatPolicy) -> tuple[int, int]:
-    """Return the codes of both parts of ``divide``, ``power`` or ``atan2`` of two numbers. Raises as `unary`."""
+    """Return the codes of both parts of ``divide``, ``power`` or ``atan2`` of two complex numbers, each given as the
+    codes of its parts. Raises as `unary`.
+    """
     first, second = ((scalar.operand(fmt, a, policy), scalar.operand(fmt, b, policy)) for a, b in (z, w))
     return _rounded(PAIRS[name](first, second, _reach(fmt)), fmt, policy, *first, *second)
 

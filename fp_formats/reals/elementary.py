@@ -22,7 +22,7 @@ _GUARD = 3
 
 def grid_of(fmt: FloatFormat) -> functions.Grid:
     """Return the grid that determines each rounding to a format: a function from the exponent of a number's leading bit
-    to the exponent of the grid's spacing at this number. All numbers between two neighbours of the grid are rounded
+    to the exponent of the grid's spacing at this number. All numbers between two neighbouring points of the grid round
     alike.
     """
     lowest = fmt.emin - fmt.mantissa_bits - _GUARD
@@ -73,7 +73,7 @@ def of_integer(
     policy: FloatPolicy = SPEC,
     dst: FloatFormat | None = None,
 ) -> scalar.Result:
-    """Return ``powf`` (as pown) or ``rootn`` of a code and an integer, rounded once. Raises as `unary`."""
+    """Return ``powf`` (IEEE's pown) or ``rootn`` of a code and an integer, rounded once. Raises as `unary`."""
     return _of_two(name, fmt, scalar.operand(fmt, a, policy), integer_operand(n), rounding, policy, dst or fmt)
 
 
@@ -116,10 +116,10 @@ def result_of_two(name: str, x: scalar.Unpacked, y: scalar.Unpacked, grid: funct
 
 
 class Enclosure(NamedTuple):
-    """The known facts about a result: its value, a number next to it, or a ball.
+    """What is known about a result: its value, a rational number next to it, or a ball that contains it.
 
-    ``answer`` is used if it is not None, then ``far``, then ``ball``. ``rule``: the special case of the operands in
-    words, if there is one.
+    The first of ``answer``, ``far`` and ``ball`` that is not None is used. ``rule``: the special case of the operands
+    in words, if there is one.
     """
 
     answer: Fraction | functions.Special | None

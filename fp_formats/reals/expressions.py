@@ -1,4 +1,6 @@
-"""Expressions of exact real numbers: what a function called with `Real`s computes, and the program of its steps."""
+"""Expressions of exact real numbers. A function of a user is called with `Real`s, which record what it computes; the
+record becomes a program of steps.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ _LARGE = 64
 
 
 def add(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
-    """Return x + y; ``downward``: a sum that cancels is -0. If a term is exp(u) for a large u, the result is also
-    written as an exponential.
+    """Return x + y. A sum of two numbers that cancel is +0, or -0 if ``downward``. If a term is exp(u) for a large u,
+    the result is also written as an exponential.
     """
     total = extended.add(x, y, downward)
     if (
@@ -114,8 +116,8 @@ class NeedsNumbers(BaseException):
 class Operation(NamedTuple):
     """An operation as a function of numbers, and as one of balls.
 
-    ``apply``: the function of numbers; its last argument says whether the mode rounds downward. ``ball``: the function
-    of balls; None if no ball can be given for all operands.
+    ``apply``: the function of numbers; its last argument says whether the rounding mode is downward, which decides the
+    sign of a zero. ``ball``: the function of balls; None if no ball can be given for all operands.
     """
 
     apply: Callable[..., extended.Number]
@@ -371,7 +373,9 @@ def _spread(called: np.ufunc, operands: Sequence[Any]) -> Any:
 
 
 def node(operation: str, *arguments: Real, payload: Any = None) -> Real:
-    """Return the real that is the result of an operation."""
+    """Return the real number that an operation gives for these arguments, without computing it. ``payload``: see
+    `Step`.
+    """
     made = object.__new__(Real)
     made.operation, made.arguments, made.payload = operation, arguments, payload
     return made
@@ -383,12 +387,14 @@ def argument(index: int) -> Real:
 
 
 def constant(number: extended.Number) -> Real:
-    """Return a number as a real."""
+    """Return an exact number as a `Real`."""
     return node("number", payload=number)
 
 
 def as_real(given: Any) -> Real | None:
-    """Return a real unchanged, and a number or its text as a real; None for any other object."""
+    """Return an object as a `Real`: a `Real` unchanged, a number or the text of a number converted; None for any other
+    object.
+    """
     if isinstance(given, Real):
         return given
     if isinstance(given, np.ndarray) and not given.shape:
@@ -437,7 +443,9 @@ Real.e = node("e")
 
 
 class Step(NamedTuple):
-    """An operation on earlier results. ``payload``: the number of a constant, or the index of an argument."""
+    """An operation on the results of earlier steps. ``payload``: for a constant its number, for an argument
+    its index.
+    """
 
     operation: str
     arguments: tuple[int, ...]
@@ -480,7 +488,9 @@ class Program(NamedTuple):
         return cls(tuple(known), tuple(places[id(root)] for root in roots), count)
 
     def numbers(self, arguments: Sequence[extended.Number], downward: bool) -> tuple[extended.Number, ...]:
-        """Return the exact results. Raises `halfulp.fp_formats.reals.functions.Unsettled` if a case is undecided."""
+        """Return the exact results of the program for these arguments. ``downward``: whether the rounding mode is
+        downward. Raises `halfulp.fp_formats.reals.functions.Unsettled` if no ball decides a case.
+        """
         found: list[extended.Number] = []
         for operation, places, payload in self.steps:
             if operation == "argument":
@@ -492,9 +502,10 @@ class Program(NamedTuple):
         return tuple(found[place] for place in self.results)
 
     def plain(self) -> Callable[[Sequence[arb]], list[arb]] | None:
-        """Return the function on balls of nonzero finite arguments; None if an operation has no plain ball.
+        """Return the program as a function on balls of finite arguments other than 0; None if an operation has no such
+        function.
 
-        A ball that is finite holds the result. Its precision is that of the context of this call.
+        If a ball that it returns is finite, it contains the result. The precision is that of the context of the call.
         """
         fixed: list[tuple[int, arb]] = []
         given: list[tuple[int, int]] = []
@@ -546,7 +557,7 @@ def rounded(x: extended.Number, dst: FloatFormat, rounding: int, policy: FloatPo
 
 
 def located(x: extended.Enclosed, grid: functions.Grid) -> Fraction | functions.Special | functions.Cell:
-    """Return the cell of ``grid`` in which a number lies, or the number itself if its balls are exact."""
+    """Return where a number lies: its cell of ``grid``, or the number itself if its balls are exact."""
     about = x.about
     if isinstance(about, extended.Above) and about.exponent >= _BEYOND_ALL:
         return functions.Cell(int(about.sign < 0), 1, functions.BEYOND)
@@ -597,10 +608,11 @@ def settled(
     dst: FloatFormat,
     policy: FloatPolicy,
 ) -> arrays.Settled | None:
-    """Round the results of a program with one result on columns of codes, as far as one ball for each determines them;
-    None if the program has no plain balls.
+    """Run a program with one result on columns of codes, and round each result that one ball determines. None if the
+    program has no function on balls (see `Program.plain`).
 
-    The mask is False for operands that are zeros, infinities or NaNs.
+    ``columns``: the format and the codes of each argument. The mask of the returned `Settled` is False where an operand
+    is a zero, an infinity or a NaN.
     """
     taken = [arrays.operands(fmt, codes, policy) for fmt, codes in columns]
     known: Mask = taken[0][1]

@@ -51,8 +51,8 @@ class Above(NamedTuple):
 class Enclosed:
     """A real number that balls of every precision enclose.
 
-    ``about``: a rational number next to it, or a lower bound of its size, if that is known; balls cannot distinguish 1
-    + exp(-1e9) from 1. ``origin``: the function and the argument whose result it is.
+    ``about``: a rational number next to it, or a lower bound of its size, if one is known. It is needed since balls
+    cannot distinguish 1 + exp(-1e9) from 1. ``origin``: the function and the argument whose result it is.
     """
 
     __slots__ = ("_ball", "_make", "_needs", "_precision", "about", "origin")
@@ -73,8 +73,8 @@ class Enclosed:
         self.origin = origin
 
     def ball(self) -> arb:
-        """Return a ball of this number at the current precision. Balls of operands come first, in a loop, not by
-        recursion.
+        """Return a ball of this number at the current precision. The balls of its operands are computed first, in a
+        loop, so that long expressions need no recursion.
         """
         precision = flint.ctx.prec
         waiting = [] if self._precision == precision else [self]
@@ -97,7 +97,9 @@ NAN = SPECIALS["nan"]
 
 
 def of_fraction(x: Fraction) -> Number:
-    """Return a rational number as a `Number`: 0 as +0, and a fraction with very many digits as balls."""
+    """Return a rational number as a `Number`. 0 becomes +0; a fraction with very many digits becomes a number that
+    balls enclose.
+    """
     if not x:
         return SPECIALS["0"]
     if _length(x) > LONGEST:
@@ -219,7 +221,7 @@ def magnitude(x: Number) -> Number:
 
 
 def add(x: Number, y: Number, downward: bool) -> Number:
-    """Return x + y; ``downward``: a sum that cancels is -0."""
+    """Return x + y. A sum of two numbers that cancel is +0, or -0 if ``downward``."""
     if isinstance(x, Fraction) and isinstance(y, Fraction):
         total = x + y
         return of_fraction(total) if total else zero(int(downward))
@@ -237,7 +239,7 @@ def add(x: Number, y: Number, downward: bool) -> Number:
 
 
 def subtract(x: Number, y: Number, downward: bool) -> Number:
-    """Return x - y."""
+    """Return x - y. A difference of two equal numbers is +0, or -0 if ``downward``."""
     if x is y and isinstance(x, Enclosed):
         return zero(int(downward))
     return add(x, negate(y), downward)
@@ -318,8 +320,8 @@ def _about(x: Fraction | Special | Enclosed) -> About:
 
 
 def measured(x: Enclosed) -> _Known:
-    """Return a rational number next to ``x``, or a lower bound of its size; None if neither is known. For a huge or
-    tiny number, a ball gives them.
+    """Return what is known about ``x``: a rational number next to it, or a lower bound of its size; None if neither is
+    known. If ``x`` is huge or tiny, a ball of it gives this.
     """
     if x.about is None:
         with bits_of_precision(_EXTREME):
@@ -530,8 +532,8 @@ def _of_enclosed(name: str, x: Enclosed) -> Number:
 
 
 def guarded(name: str) -> Callable[[arb], arb]:
-    """Return the function for any ball. Its result is a ball that is not finite, unless the function value is known to
-    lie in the ball.
+    """Return the function of one argument with this name, for any ball. If its value for a number of the ball may be
+    outside of the result, the result is a ball that is not finite.
     """
     ball = FUNCTIONS[name].ball
     if name not in _NOT_AT_ZERO:
@@ -570,8 +572,8 @@ def _near_function(name: str, about: Near | Above | None) -> Near | Above | None
 
 
 def of_two(name: str, x: Number, y: Number) -> Number:
-    """Return the result of atan2, hypot, powf or rootn. Raises `Unsettled` for numbers whose special cases no ball
-    decides.
+    """Return the result of atan2, hypot, powf or rootn. Raises `Unsettled` for numbers of which no ball tells whether a
+    special case holds.
     """
     if name == "powf":
         return power(x, y)
@@ -598,7 +600,7 @@ def of_two(name: str, x: Number, y: Number) -> Number:
 
 
 def power(x: Number, y: Number) -> Number:
-    """Return x**y: if both are integers by multiplication, else by IEEE's pow."""
+    """Return x**y: by multiplication if both are integers, else by the rules of IEEE's pow."""
     if isinstance(y, Fraction) and y.denominator == 1 and not isinstance(x, Special):
         return _integer_power(x, y.numerator)
     if isinstance(x, Enclosed) and is_kind(y, Kind.INFINITE):

@@ -53,7 +53,9 @@ class Kind(Enum):
 
 
 class Special(NamedTuple):
-    """A zero, an infinity or a NaN. ``signals``: an infinity raises divide-by-zero, a NaN invalid."""
+    """A zero, an infinity or a NaN as the result. ``signals``: an infinity raises the flag divide-by-zero, a NaN the
+    flag invalid.
+    """
 
     kind: Kind
     sign: int = 0
@@ -75,7 +77,9 @@ SPECIALS: Mapping[str, Special] = MappingProxyType(
 
 
 class Near(NamedTuple):
-    """A real number next to a rational one: 0 < ``direction`` * (number - ``value``) < 2**``distance``."""
+    """A real number that is very close to the rational number ``value``: above it if ``direction`` is 1, below it if it
+    is -1, at a distance of less than 2**``distance`` and more than 0.
+    """
 
     value: Fraction
     direction: int
@@ -105,9 +109,9 @@ Grid = Callable[[int], int]
 
 
 class Unsettled(ArithmeticError):
-    """The error for a result that no ball determines: each ball contains a value or a midpoint of the format.
+    """The error for a result whose rounding no ball determines: a value or a midpoint of the format lies in each ball.
 
-    ``ball``: the last one, as text. ``precision``: its bits.
+    ``ball``: the last ball, as text. ``precision``: the number of bits with which it was computed.
     """
 
     def __init__(self, ball: str, precision: int) -> None:
@@ -185,7 +189,7 @@ def _cell(ball: arb, grid: Grid) -> Cell | None:
 
 
 def leading_exponent(positive: arb) -> int:
-    """Return the exponent of the leading bit of an exact ball."""
+    """Return the exponent of the leading bit of a positive number, given as a ball of radius 0."""
     significand, exponent = positive.man_exp()
     return int(significand).bit_length() - 1 + int(exponent)
 
@@ -315,8 +319,9 @@ class Limits:
     than zero:
 
     ``nan`` (invalid), ``0``, ``-0``, ``inf``, ``-inf``; ``pole`` and ``-pole`` are infinities with divide-by-zero; any
-    other word is a rational number, or ``real`` for a number that the ball encloses. ``minus_infinity`` and the others
-    name the arguments. ``domain``: the ends of the interval outside of which the result is NaN.
+    other word is a rational number, or ``real`` for a number that the ball encloses. The fields, such as
+    ``minus_infinity``, are named after the arguments. ``domain``: the ends of the interval outside of which the result
+    is NaN.
     """
 
     minus_infinity: str
@@ -338,11 +343,11 @@ UNPROVED = ""
 class Function:
     """A function of one exact real argument.
 
-    ``ball``: from an exact ball of the argument, a ball that holds the result. ``exact``: the rational result of an
-    argument, if it has one; `Special` for a zero or a pole there. ``far``: the known facts for arguments near zero or
-    of huge magnitude, for which balls would need too many bits.
-    ``formula``: the function in words. ``rational``: the arguments with a rational result, in words; ``proof``: why
-    there are no others, `UNPROVED` if that is not known. ``series``: the first terms near 0 that ``far`` uses.
+    ``ball``: a function from an exact ball of the argument to a ball that contains the result. ``exact``: the rational
+    result of an argument, if it has one; `Special` for a zero or a pole there. ``far``: the known facts for arguments
+    near zero or of huge magnitude, for which balls would need too many bits. ``formula``: the function in words.
+    ``rational``: the arguments with a rational result, in words; ``proof``: why there are no others, `UNPROVED` if that
+    is not known. ``series``: the first terms near 0 that ``far`` uses.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The elementary functions of two arguments: their special cases, the known facts about results, and the balls.
+"""The elementary functions of two arguments: their special cases, what is known about results, and the balls.
 
-The special cases are those of IEEE 754-2019, clause 9.2.1, and of C23, Annex F (hypot of an infinity and a NaN).
+The special cases are those of IEEE 754-2019, clause 9.2.1; for hypot of an infinity and a NaN, that of C23, Annex F.
 """
 
 from __future__ import annotations

@@ -44,8 +44,9 @@ Draw = Callable[[int], int]
 class Distance(NamedTuple):
     """The distance of an exact result from the nearest value or midpoint of a format.
 
-    ``ulps``: in ulps of the result, above 0. ``midpoint``: it is the distance from a midpoint, else from a value.
-    ``beyond``: the magnitude of the result is the larger one. ``sign``: the sign of the result.
+    ``ulps``: the distance in ulp of the result, above 0. ``midpoint``: whether it is the distance from a midpoint; if
+    not, from a value. ``beyond``: whether the result has a larger magnitude than that midpoint or value. ``sign``: the
+    sign bit of the result.
     """
 
     ulps: Fraction
@@ -80,7 +81,8 @@ def distance(name: str, formats: Formats, operands: Sequence[int], dst: FloatFor
 def magnitude_of(
     name: str, formats: Formats, operands: Sequence[int], dst: FloatFormat
 ) -> tuple[Fraction, Fraction] | None:
-    """Return the magnitude of an exact result in half ulps of ``dst``, and half an ulp with the sign of the result.
+    """Return the magnitude of an exact result as a multiple of half an ulp of ``dst``, and half an ulp with the sign of
+    the result.
 
     An even magnitude is a value, an odd one a midpoint. The magnitude of an irrational result is right to `depth_of`
     bits below half an ulp. None in the same cases as for `distance`.
@@ -92,20 +94,22 @@ def magnitude_of(
 def depth_of(fmt: FloatFormat) -> int:
     """Return the number of bits below half an ulp to which distances are measured.
 
-    By chance alone, no result of a format comes so near to a boundary. A shorter distance has a reason: for example,
-    the exponential function of a tiny x is about 1 + x.
+    No result of a format comes so near to a boundary by chance alone. A shorter distance has a mathematical reason: for
+    example, the exponential function of a tiny x is about 1 + x.
     """
     return 2 * fmt.precision + 8
 
 
 def fine_grid(fmt: FloatFormat) -> Grid:
-    """Return the grid of 2**-`depth_of` half ulps of a format."""
+    """Return the grid that divides half an ulp of a format into 2**`depth_of` steps."""
     below = fmt.mantissa_bits + 1 + depth_of(fmt)
     return lambda lead: max(lead, fmt.emin) - below
 
 
 def exact_result(name: str, formats: Formats, operands: Sequence[int], grid: Grid) -> Exactly | None:
-    """Return the exact result of operands; None if it is the NaN of an operand."""
+    """Return the exact result of a function of these operands; None if it is the NaN of an operand. An irrational
+    result is given by its cell of ``grid``.
+    """
     unpacked = [
         integer_operand(code) if fmt is None else scalar.unpack(fmt, code)
         for fmt, code in zip(formats, operands, strict=True)
@@ -116,7 +120,7 @@ def exact_result(name: str, formats: Formats, operands: Sequence[int], grid: Gri
 
 
 def number_of(found: Exactly) -> Fraction | None:
-    """Return an exact result as a number: the middle of a cell. None for zeros, infinities and NaNs."""
+    """Return an exact result as a number. For a cell this is its middle; None for a zero, an infinity or a NaN."""
     if isinstance(found, Cell):
         if found.exponent >= BEYOND:
             return None
@@ -190,8 +194,8 @@ def _binades(src: FloatFormat) -> list[int]:
 
 
 def near_boundaries(name: str, src: FloatFormat, dst: FloatFormat, start: int, count: int) -> Iterator[int]:
-    """Yield, as ranks, the arguments among ``count`` consecutive ones that lie next to boundaries; ``start``: the
-    first.
+    """Yield the ranks of the arguments whose results lie next to boundaries, among ``count`` consecutive arguments.
+    ``start``: the rank of the first one.
     """
     one = 1 << depth_of(dst)
     while count >= _SHORTEST:
@@ -212,7 +216,9 @@ def near_boundaries(name: str, src: FloatFormat, dst: FloatFormat, start: int, c
 
 
 def multiples_within(step: int, start: int, modulus: int, width: int, count: int, most: int) -> Iterator[int]:
-    """Yield the first k below ``count``, at most ``most``, with (start + step * k) % modulus <= width."""
+    """Yield the numbers k from 0 to ``count`` - 1 with (start + step * k) % modulus <= width, in order; at most
+    ``most`` numbers.
+    """
     k = 0
     for _ in range(most):
         lowest = -(start + step * k) % modulus
@@ -243,7 +249,7 @@ def _first(step: int, modulus: int, low: int, high: int) -> int | None:
 def near_quarter_turns(fmt: FloatFormat, exponent: int, most: int = 4) -> list[int]:
     """Return arguments from 2**exponent to 2**(exponent + 1) that lie next to multiples of pi / 2, as codes.
 
-    The reduction of such an argument cancels most of its bits. ``most``: the number of arguments.
+    If such an argument is reduced by the multiple, most of its bits cancel. ``most``: the largest number of arguments.
     """
     size = 1 << fmt.mantissa_bits
     bits = 2 * fmt.precision + 32

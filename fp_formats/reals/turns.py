@@ -22,7 +22,9 @@ _COSINES: dict[Fraction, Fraction | int] = {
 
 
 def wave(name: str, m: int, size: int, fmt: FloatFormat) -> int:
-    """Return the code of the "cos" or the "sin" of ``m / size`` turns, rounded once to nearest even. A zero is +0."""
+    """Return the cosine ("cos") or the sine ("sin") of ``m / size`` full turns as a code of ``fmt``, rounded once to
+    nearest even. A zero is +0.
+    """
     turn = Fraction(m, size)
     if name == "sin":
         turn = Fraction(1, 4) - turn
