@@ -712,7 +712,7 @@ static outcome compute(uint64_t code, rounding how)
 {
     int sign = IS_SIGNED && (code >> (INTEGER_BITS - 1) & 1) != 0;
     uint64_t magnitude = sign ? (0 - code) & bits_of_ones(INTEGER_BITS) : code;
-    return magnitude == 0 ? packed_zero(&TO, 0) : round_pack(&TO, sign, wide_of(magnitude), 0, how, SATURATE);
+    return magnitude == 0 ? packed_zero(&TO, 0) : round_pack(&TO, sign, wide_of(magnitude), -PLACES, how, SATURATE);
 }
 
 //% to_integer
@@ -746,6 +746,110 @@ static outcome compute(const number *x, rounding how)
     if (OUT_OF_RANGE == MODULAR || (x->kind >= QUIET_NAN && OUT_OF_RANGE == SATURATED))
         return packed(0, INVALID);
     return packed(x->sign && x->kind < QUIET_NAN ? lowest : highest, INVALID);
+}
+
+//% fixed
+enum { AC_TRN, AC_TRN_ZERO, AC_RND, AC_RND_ZERO, AC_RND_INF, AC_RND_MIN_INF, AC_RND_CONV, AC_RND_CONV_ODD };
+enum { AC_WRAP, AC_SAT, AC_SAT_ZERO, AC_SAT_SYM };
+
+// A code of so many bits, of which some are after the point.
+static number of_fixed(uint64_t code, int bits, int is_signed, int after_point)
+{
+    number x;
+    x.kind = FINITE;
+    x.sign = is_signed && (code >> (bits - 1) & 1) != 0;
+    x.exponent = -after_point;
+    x.significand = wide_of(x.sign ? (0 - code) & bits_of_ones(bits) : code);
+    return x;
+}
+
+// The exact sum: its terms have at most 127 bits where their last places are together.
+static number sum_of_fixed(number x, number y)
+{
+    number total = x;
+    if (x.exponent > y.exponent) {
+        total = y;
+        y = x;
+        x = total;
+    }
+    y.significand = shifted_left(y.significand, y.exponent - x.exponent);
+    if (x.sign == y.sign) {
+        total.significand.low = x.significand.low + y.significand.low;
+        total.significand.high = x.significand.high + y.significand.high + (total.significand.low < x.significand.low);
+    } else if (is_less(x.significand, y.significand)) {
+        total.significand = difference_of(y.significand, x.significand);
+        total.sign = y.sign;
+    } else {
+        total.significand = difference_of(x.significand, y.significand);
+        total.sign = x.sign;
+    }
+    total.exponent = x.exponent;
+    return total;
+}
+
+static number product_of_fixed(number x, number y)
+{
+    x.sign ^= y.sign;
+    x.exponent += y.exponent;
+    x.significand = product_of(x.significand.low, y.significand.low);
+    return x;
+}
+
+// Whether a magnitude becomes larger by 1 in its last place when it loses the lowest bits.
+static int rounds_away(int sign, wide magnitude, int places)
+{
+    int half = places <= 128 && (shifted_right(magnitude, places - 1).low & 1) != 0;
+    int below = has_bits_below(magnitude, places - 1);
+    int odd = (shifted_right(magnitude, places).low & 1) != 0;
+    switch (QUANTIZATION) {
+    case AC_TRN:
+        return sign && (half || below);
+    case AC_TRN_ZERO:
+        return 0;
+    case AC_RND:
+        return half && (below || !sign);
+    case AC_RND_ZERO:
+        return half && below;
+    case AC_RND_INF:
+        return half;
+    case AC_RND_MIN_INF:
+        return half && (below || sign);
+    case AC_RND_CONV:
+        return half && (below || odd);
+    default:
+        return half && (below || !odd);
+    }
+}
+
+// A number in the format of the result, by its modes. An infinity and a NaN have no code.
+static outcome fitted(number x)
+{
+    const uint64_t mask = bits_of_ones(INTEGER_BITS), half = UINT64_C(1) << (INTEGER_BITS - 1);
+    const uint64_t highest = IS_SIGNED ? half - 1 : mask;
+    const uint64_t lowest = !IS_SIGNED ? 0 : HOW_TO_FIT == AC_SAT_SYM ? highest : half;
+    int places = -(x.exponent + PLACES), outside = 0;
+    wide magnitude = x.significand;
+    outcome r = packed(0, 0);
+    if (x.kind != FINITE) {
+        r.poison = 1;
+        return r;
+    }
+    if (places > 0) {
+        magnitude = shifted_right(x.significand, places);
+        if (rounds_away(x.sign, x.significand, places)) {
+            magnitude.low++;
+            magnitude.high += magnitude.low == 0;
+        }
+    } else if (!is_zero(magnitude)) {
+        outside = top_of(magnitude) - places > 127;
+        magnitude = shifted_left(magnitude, -places);
+    }
+    outside = outside || magnitude.high != 0 || magnitude.low > (x.sign ? lowest : highest);
+    if (HOW_TO_FIT == AC_WRAP || !outside)
+        r.code = (x.sign ? 0 - magnitude.low : magnitude.low) & mask;
+    else if (HOW_TO_FIT != AC_SAT_ZERO)
+        r.code = (x.sign ? 0 - lowest : highest) & mask;
+    return r;
 }
 
 //% compare

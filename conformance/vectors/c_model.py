@@ -47,6 +47,7 @@ from halfulp.interp.declare.build import property_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.semantics.fixed_point import sum_format
 from halfulp.semantics.integer_functions import DIRECTIONS
 
 # --- produce ----------------------------------------------------------------------------------------------------------
@@ -261,16 +262,24 @@ _OPS_OF_KINDS = (
     ("to_integral", "math.roundeven math.round math.trunc math.ceil math.floor fround froundnx"),
     ("compare", "fcmps"),
     ("classify", "fclass"),
+    ("fixed", "fixed_add fixed_sub fixed_mul fixed_convert"),
 )
 """The parts of ``c_model.c`` that compute ops, and the ops of each."""
 
 _KINDS: Mapping[str, str] = {op: kind for kind, ops in _OPS_OF_KINDS for op in ops.split()}
 
-_EXACT = ("compare", "extremum", "classify")
-"""Kinds that round nothing."""
+
+def _kind(case: OpCase) -> str | None:
+    """Return the part that computes an op. A number in fixed point becomes a float as an integer does."""
+    kind = _KINDS.get(case.op)
+    return "from_integer" if kind == "fixed" and isinstance(case.result_types[0], ty.FloatType) else kind
+
+
+_EXACT = ("compare", "extremum", "classify", "fixed")
+"""Kinds that take no rounding mode."""
 
 _CONVERSIONS = ("convert", "from_integer", "to_integer")
-_OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify")
+_OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify", "fixed")
 """Kinds whose operands all have the format FROM. Those of others have that of the result, TO, or one of their own."""
 
 _CONCERNS: Mapping[str, tuple[str, ...]] = {
@@ -383,7 +392,7 @@ def _refusal(case: OpCase, why: str) -> Unsupported:
 
 def _model(computation: OpComputation) -> Iterator[str]:
     """Yield declarations, the constants that are used, and the functions that an op needs."""
-    case, kind = computation.case, _KINDS.get(computation.case.op)
+    case, kind = computation.case, _kind(computation.case)
     if kind is None:
         raise _refusal(case, f"the ops that have one are {', '.join(_KINDS)}")
     if kind != "extremum" and any(column.role is Role.OPEN for column in computation.outputs):
@@ -394,13 +403,15 @@ def _model(computation: OpComputation) -> Iterator[str]:
 
 def _policy(computation: OpComputation) -> FloatPolicy:
     """Return the policy of an op, with the usual value for choices that do nothing for it."""
-    case, profile = computation.case, computation.profile
-    if _KINDS[case.op] == "classify":
+    case, profile, kind = computation.case, computation.profile, _kind(computation.case)
+    if kind == "classify":
         return SPEC  # it flushes nothing
-    policy = profile.conversions if _KINDS[case.op] in _CONVERSIONS else profile.arithmetic
+    if kind == "fixed":  # which is exact before it is brought into the format
+        return replace(SPEC, **{field: getattr(profile.conversions, field) for field in _FLUSHING})
+    policy = profile.conversions if kind in _CONVERSIONS else profile.arithmetic
     formats = [t.format for t in (case.operand_types[0], case.result_types[0]) if isinstance(t, ty.FloatType)]
     idle = ["remainder"]
-    idle += [field for field, kinds in _CONCERNS.items() if _KINDS[case.op] not in kinds]
+    idle += [field for field, kinds in _CONCERNS.items() if kind not in kinds]
     result = case.result_types[0]
     target = result.format if isinstance(result, ty.FloatType) else None
     if target is None or target.nan is not NanEncoding.NONE:
@@ -413,7 +424,7 @@ def _policy(computation: OpComputation) -> FloatPolicy:
         idle += ["zeroless_nan_widened", "zeroless_smallest_widened", "float_to_zeroless"]
     changed = {field: getattr(SPEC, field) for field in idle}
     if policy.nan_result == "canonical_bf16":
-        to_bf16 = _KINDS[case.op] == "convert" and formats[-1].name == "bf16" != formats[0].name
+        to_bf16 = kind == "convert" and formats[-1].name == "bf16" != formats[0].name
         changed["nan_result"] = "canonical" if to_bf16 else "payload"
     if policy.nan_result == "signalling_first" and len(case.operand_types) == 1:
         changed["nan_result"] = "payload"
@@ -432,7 +443,7 @@ def _formats(case: OpCase, policy: FloatPolicy) -> Iterator[tuple[str, str]]:
 
 def _format_of(case: OpCase, operand: int) -> str:
     """Return the name of the constant with the format of an operand."""
-    if _KINDS[case.op] in _OF_ONE_FORMAT:
+    if _kind(case) in _OF_ONE_FORMAT:
         return "FROM"
     return "TO" if case.operand_types[operand] == case.result_types[0] else f"OPERAND_{operand}"
 
@@ -467,12 +478,43 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
         width = ty.width_of(integers[0])
         if not 1 <= width <= WIDEST:
             raise _refusal(case, f"integers have 1 to {WIDEST} bits in models")
+        fixed = integers[0].format if isinstance(integers[0], ty.FixedType) else None
         yield "INTEGER_BITS", size("INTEGER_BITS", width)
-        yield "IS_SIGNED", constant("IS_SIGNED", int(case.op in _SIGNED))
+        yield "IS_SIGNED", constant("IS_SIGNED", int(case.op in _SIGNED if fixed is None else fixed.signed))
+        yield "PLACES", constant("PLACES", 0 if fixed is None else fixed.fraction_bits)
+    if kind == "fixed":
+        yield from _fixed_settings(case)
     yield "SIGNALS", constant("SIGNALS", int(case.op == "fcmps"))
     yield "SAYS_INEXACT", constant("SAYS_INEXACT", int(case.op == "froundnx"))
     for name, negates in zip(("NEGATES_PRODUCT", "NEGATES_ADDEND"), FUSED.get(case.op, (0, 0)), strict=True):
         yield name, constant(name, negates)
+
+
+def _fixed_settings(case: OpCase) -> Iterator[tuple[str, str]]:
+    """Yield the constants of the result of an op in fixed point."""
+    sources = [t.format for t in case.operand_types if isinstance(t, ty.FixedType)]
+    (target,) = (t.format for t in case.result_types if isinstance(t, ty.FixedType))
+    if max(fmt.width for fmt in (*sources, target)) > WIDEST:
+        raise _refusal(case, f"numbers in fixed point have 1 to {WIDEST} bits in models")
+    if _FIXED[case.op] == "sum_of_fixed" and sum_format(*sources).width > SUM_OF_FIXED:
+        raise _refusal(case, f"exact sums have up to {SUM_OF_FIXED} bits in models")
+    yield "INTEGER_BITS", size("INTEGER_BITS", target.width)
+    yield "IS_SIGNED", constant("IS_SIGNED", int(target.signed))
+    yield "PLACES", constant("PLACES", target.fraction_bits)
+    yield "QUANTIZATION", constant("QUANTIZATION", target.rounding)
+    yield "HOW_TO_FIT", constant("HOW_TO_FIT", target.overflow)
+
+
+SUM_OF_FIXED = 128
+"""The most bits of the format of an exact sum in fixed point: its magnitudes have one bit less, or no sign."""
+
+_FIXED: Mapping[str, str] = {
+    "fixed_add": "sum_of_fixed",
+    "fixed_sub": "sum_of_fixed",
+    "fixed_mul": "product_of_fixed",
+    "fixed_convert": "",
+}
+"""The functions that compute exact results in fixed point."""
 
 
 def _mode(computation: OpComputation, kind: str) -> str:
@@ -513,7 +555,7 @@ _RETURNED = {Role.RESULT: "r.code", Role.FLAGS: "r.flags", Role.POISON: "r.poiso
 
 def _body(computation: OpComputation) -> str:
     """Return the body of the function that test benches call."""
-    kind = _KINDS[computation.case.op]
+    kind, case = _kind(computation.case), computation.case
     operands = computation.inputs[: len(computation.operand_types)]
     codes = [f"{column.name} & bits_of_ones({column.width})" for column in operands]
     lines = ["{", "    outcome r;"]
@@ -522,8 +564,12 @@ def _body(computation: OpComputation) -> str:
         arguments = codes
     else:
         lines.insert(1, f"    number x[{len(operands)}];")
-        for k, code in enumerate(codes):
-            fmt = _format_of(computation.case, k)
+        for k, (code, type_) in enumerate(zip(codes, case.operand_types, strict=False)):
+            if isinstance(type_, ty.FixedType):
+                own = type_.format
+                lines.append(f"    x[{k}] = of_fixed({code}, {own.width}, {int(own.signed)}, {own.fraction_bits});")
+                continue
+            fmt = _format_of(case, k)
             lines.append(f"    x[{k}] = unpacked(&{fmt}, {code});")
             if fmt not in ("FROM", "TO"):
                 lines.append(f"    x[{k}] = aligned(&TO, &{fmt}, x[{k}]);")
@@ -531,6 +577,8 @@ def _body(computation: OpComputation) -> str:
         arguments.append("codes")
         lines.insert(2, f"    uint64_t codes[{len(operands)}];")
         lines += [f"    codes[{k}] = {code};" for k, code in enumerate(codes)]
+    if case.op == "fixed_sub":
+        lines.append("    x[1].sign ^= 1;")
     if kind not in _EXACT:
         arguments.append("how")
         lines.insert(1, "    rounding how = by(MODE);")
@@ -538,7 +586,11 @@ def _body(computation: OpComputation) -> str:
         (random,) = computation.inputs[len(operands) :]
         bits = f"bits_of_ones({random.width})"
         lines.append(f"    how.random = ({random.name} ^ (RANDOM_FLIPPED ? {bits} : 0)) & {bits};")
-    lines.append(f"    r = compute({', '.join(arguments)});")
+    if kind == "fixed":
+        exact = f"{_FIXED[case.op]}(x[0], x[1])" if _FIXED[case.op] else "x[0]"
+        lines.append(f"    r = fitted({exact});")
+    else:
+        lines.append(f"    r = compute({', '.join(arguments)});")
     lines += [f"    *{c.name} = ({c_type(c)}){_RETURNED[c.role]};" for c in computation.outputs]
     return "\n".join([*lines, "}"])
 

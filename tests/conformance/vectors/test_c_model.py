@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.golden.recipes import RecipeKeywords, recipe_of
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
+from halfulp.semantics.fixed_point import OVERFLOWS, QUANTIZATIONS
 
 pytestmark = pytest.mark.iverilog  # whose tests have a C compiler, and require it where tools are required
 
@@ -131,6 +133,17 @@ SMALL: list[Any] = [
     ("arith.divf", "f8E4M3FN", {"profile": "spec,nan_to_nanless=negative_zero,negative_to_unsigned=absolute"}),
     ("fcvt_to_si", "f32", {"to": "i16", "profile": "riscv,infinity_to_nanless=zero"}),
     ("arith.fptosi", "f16", {"to": "i8", "profile": "spec,nan_converted=sign_of_8,wide_source=through_f32"}),
+    ("fixed_add", ("ac_fixed<8, 3>", "ac_fixed<8, 5, false>"), {"to": "ac_fixed<7, 4, true, AC_RND_CONV, AC_SAT>"}),
+    ("fixed_sub", ("ac_fixed<8, 3>", "ac_fixed<8, 5, false>"), {"to": "ac_fixed<7, 4, false, AC_TRN, AC_SAT_ZERO>"}),
+    ("fixed_mul", ("ac_fixed<8, 3>", "ac_fixed<8, 5, false>"), {"to": "ac_fixed<9, 3, true, AC_RND, AC_SAT_SYM>"}),
+    ("fixed_sub", ("ac_fixed<64, 20>", "ac_fixed<64, 30>"), {"to": "ac_fixed<64, 33, true, AC_RND_INF, AC_SAT>"}),
+    ("fixed_convert", "ac_fixed<16, 5>", {"to": "ac_fixed<64, -100, true, AC_RND, AC_SAT>"}),
+    (
+        "fixed_convert",
+        "f8E5M2",
+        {"to": "ac_fixed<9, 2, false, AC_TRN, AC_WRAP>", "profile": "spec,denormals=flush_both"},
+    ),
+    ("fixed_convert", "ac_fixed<64, 8, false>", {"to": "f16", "rounding": "upward"}),
 ]
 
 
@@ -240,6 +253,20 @@ def test_the_float_unit_of_all_formats(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.long
+@pytest.mark.parametrize("rounding", QUANTIZATIONS)
+def test_fixed_point_in_all_modes(rounding: str, tmp_path: Path) -> None:
+    """Each mode of ac_fixed, on all pairs of 8 bits whose points differ, one of them unsigned."""
+    ops = cycle(("fixed_add", "fixed_sub", "fixed_mul"))
+    for overflow in OVERFLOWS:
+        for signed in ("true", "false"):
+            op = next(ops)
+            folder = tmp_path / f"{op}{overflow}{signed}"
+            folder.mkdir()
+            target = f"ac_fixed<7, 4, {signed}, {rounding}, {overflow}>"
+            compare(folder, 65_536, op, ("ac_fixed<8, 3>", "ac_fixed<8, 5, false>"), to=target)
+
+
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_comparisons_of_all_formats(predicate: str, tmp_path: Path) -> None:
     for type in (*FORMATS_OF_8, *WIDE):
@@ -371,6 +398,9 @@ def test_many_rows_are_sampled() -> None:
         ("arith.truncf", "f64", {"to": "bf16", "profile": "spec,wide_source=through_f32"}, "wide_source=through_f32"),
         ("arith.sitofp", "i65", {"to": "f32"}, "integers have 1 to 64 bits"),
         ("arith.fptosi", "f32", {"to": "i65"}, "integers have 1 to 64 bits"),
+        ("fixed_mul", "ac_fixed<65, 8>", {"to": "ac_fixed<8, 8>"}, "numbers in fixed point have 1 to 64 bits"),
+        ("fixed_convert", "ac_fixed<65, 8>", {"to": "f32"}, "have 1 to 64 bits in models"),
+        ("fixed_add", ("ac_fixed<64, 0>", "ac_fixed<64, 64>"), {"to": "ac_fixed<8, 8>"}, "sums have up to 128 bits"),
     ],
 )
 def test_what_has_no_model(op: str, type: Any, options: dict[str, Any], message: str) -> None:
