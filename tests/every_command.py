@@ -88,6 +88,7 @@ EVERY: Mapping[str, Call] = {
     "translate": Call(
         ("translate", "add.mlir", "--emit-bytecode", "-o", "out/add.mlirbc"), 0, ("add.mlir",), ("out/add.mlirbc",)
     ),
+    "translate --check": Call(("translate", "--check", "twice.mlir", "--mlir=./my-opt"), 1, ("twice.mlir",)),
     "translate --summary": Call(("translate", "--summary", "add.mlirbc"), 0, ("add.mlirbc",)),
     "verify": Call(("verify", "arith.addf", "--type=f8E4M3FN", "-n8", "--against=exact,ml_dtypes")),
     "verify --ulp": Call(("verify", "--ulp", "math.exp", "--type=f16", "--samples=8", "--against=numpy")),
