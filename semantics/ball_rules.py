@@ -1,7 +1,7 @@
 """What ops give for exact real numbers, as balls: for single numbers, at any precision.
 
-A ball encloses a real number (`flint.arb`). The rules have the names of those in `halfulp.semantics.shadows`. The ball
-of a function that jumps contains all results that are possible.
+A ball encloses a real number (`flint.arb`). The rules have the names of those in `halfulp.semantics.shadows`. If a
+function jumps within the ball of its operand, the ball of its result contains the results on both sides of the jump.
 """
 
 from __future__ import annotations
@@ -207,13 +207,16 @@ class FunctionErrors(NamedTuple):
 
 
 def covers(name: str, size: int) -> bool:
-    """Tell whether this module finds the errors of a function on so many elements."""
+    """Tell whether this module can find the errors of a function for this number of elements. ``name``: the name of the
+    function.
+    """
     return name in SLOPES and name in APPROXIMATIONS and size >= FEWEST
 
 
 def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> FunctionErrors:
-    """Return the errors of ``result``, the computed value of a function of ``value``. ``error``, ``radius``: the error
-    of ``value``, and the radius up to which it is known.
+    """Return the errors of ``result``, numbers that a program computed as a function of ``value``.
+
+    ``error``, ``radius``: the error of ``value``, and the radius up to which it is known.
     """
     double = DOUBLES.get(name)
     if double is not None:

@@ -105,8 +105,9 @@ def largest_significand(element: Element) -> Fraction:
 
 
 def working_format(source: FloatFormat, element: Element) -> FloatFormat:
-    """Return the format to compute in, f32 or else f64: a format that has every value of the source, and enough
-    precision to round each quotient correctly to the element. Raises ValueError if neither has.
+    """Return the format in which quotients are computed: f32 if it suffices, else f64. It suffices if it can represent
+    every value of the source, and if its precision is enough to round each quotient correctly to the element type.
+    Raises ValueError if neither suffices.
     """
     lowest = -element.mantissa_bits if isinstance(element, FixedPoint) else element.emin - element.mantissa_bits
     for fmt in (F32, F64):
@@ -122,7 +123,7 @@ def working_format(source: FloatFormat, element: Element) -> FloatFormat:
 
 
 def check_source(source: FloatFormat, element: Element, recipe: Recipe) -> None:
-    """Raise ValueError unless a recipe can compute with a source."""
+    """Raise ValueError if a recipe cannot quantise numbers of the format ``source`` to this element type."""
     if working_format(source, element) != F32 and recipe.levels is not None:
         message = f"the recipe {recipe.name} computes in f32, which does not hold every {source.name}"
         raise ValueError(f"{message}; convert the input to f32 first")
@@ -169,7 +170,8 @@ def dequantize(
 
 
 def scale_exponents(largest: npt.NDArray[np.floating[Any]], element: Element, recipe: Recipe) -> npt.NDArray[np.int64]:
-    """Return the exponents of the scales of blocks with these finite largest magnitudes, in -127 and above.
+    """Return the exponents of the scales of blocks; none is below -127. ``largest``: the largest magnitude of each
+    block, a finite number.
 
     The exponent is floor(log2(largest)) - emax, or one more, as the recipe says. A block of zeros has -127.
     """
@@ -201,8 +203,10 @@ def scaled_elements(
     lost: Mask,
     rounding: Rounding = RNE,
 ) -> Codes:
-    """Return x / 2**exponent, rounded once to the element type, saturating. The elements of ``lost`` blocks, whose
-    scale is NaN, are NaN, or 0 if the element type has no NaN.
+    """Return codes of the element type: x / 2**exponent, rounded once, saturating.
+
+    ``x``: codes of ``fmt``. ``lost``: a mask of the blocks whose scale is NaN; their elements are NaN, or 0 if the
+    element type has no NaN.
     """
     scaled = _times(fmt, x, _power(fmt, -exponents)[..., None])
     if rounding in _DIRECTED:
@@ -278,7 +282,7 @@ def _finite(codes: Codes) -> Codes:
 
 
 def scale_codes(codes: Codes) -> Codes:
-    """Round scales from f32 to f8E4M3FN, to nearest even."""
+    """Convert scales from codes of f32 to codes of f8E4M3FN, to nearest even."""
     return np.asarray(fast.convert(F32, F8, codes, RNE, SPEC.conversions).codes)
 
 
@@ -391,7 +395,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({"mx": "floor"})
 
 
 def recipe_named(name: str) -> Recipe:
-    """Return a recipe. Raises a ValueError that lists the recipes."""
+    """Return the recipe with this name. Raises a ValueError that lists the recipes."""
     found = RECIPES.get(ALIASES.get(name, name))
     if found is None:
         raise ValueError(f"recipe is {name!r}, but must be one of {', '.join([*ALIASES, *RECIPES])}")

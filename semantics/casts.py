@@ -48,7 +48,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 
 
 def mode(given: Rounding, profile: Profile) -> Rounding:
-    """Return the rounding mode under a profile of a conversion whose op has the mode ``given``."""
+    """Return the rounding mode that a conversion has under a profile. ``given``: the mode of its op."""
     return RNE if profile.conversion_rounding == "to_nearest_even" else given
 
 
@@ -146,7 +146,9 @@ def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int, nan_becomes
 
 @lru_cache(maxsize=1024)
 def convert_stochastically(source: FloatFormat, target: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
-    """Return the kernel of a conversion with stochastic rounding; its last operand is that of `floats.stochastic`."""
+    """Return the kernel of a conversion with stochastic rounding. Its last operand holds the random bits, as for
+    `floats.stochastic`.
+    """
     mode = (Rounding.STOCHASTIC, profile.conversions)
     return floats.float_kernel(
         lambda a, random: scalar.convert(source, target, a, *mode, random),
@@ -195,8 +197,8 @@ def sign_bit(codes: Codes, width: int) -> Mask:
 def from_integer(
     width: int, signed: bool, target: FloatFormat, profile: Profile, nneg: bool = False, rounding: Rounding = RNE
 ) -> Kernel:
-    """Return the kernel of arith.sitofp and uitofp: the integer, rounded once. ``nneg``: the result is poison if the
-    sign bit is set.
+    """Return the kernel of arith.sitofp (``signed``) and uitofp: an integer of ``width`` bits, rounded once to
+    ``target``. ``nneg``: the result is poison if the sign bit is set.
     """
     policy = profile.conversions
     negative = poison("negative operand of arith.uitofp with nneg")
@@ -250,8 +252,8 @@ def from_integer(
 def from_integer_stochastically(
     width: int, signed: bool, target: FloatFormat, profile: Profile, nneg: bool = False
 ) -> Kernel:
-    """Return the kernel of arith.sitofp and uitofp with stochastic rounding; its last operand is that of
-    `floats.stochastic`.
+    """Return the kernel of arith.sitofp (``signed``) and uitofp with stochastic rounding. Its last operand holds the
+    random bits, as for `floats.stochastic`.
     """
     policy, half = profile.conversions, 1 << width >> 1
     nearest = from_integer(width, signed, target, profile, nneg)
@@ -287,7 +289,7 @@ def to_integer(
     """Return the kernel of arith.fptosi and fptoui: NaN, infinities and values out of range are poison, or as the
     profile says.
 
-    ``rounding``: None for the rounding of the profile.
+    ``rounding``: the rounding mode; None for the mode of the profile.
     """
     policy = profile.conversions
     if rounding is None:

@@ -33,13 +33,13 @@ def _axis(fmt: FloatFormat) -> int:
 
 
 def parts_of(codes: Codes, fmt: FloatFormat) -> tuple[Codes, Codes]:
-    """Return the real and the imaginary parts."""
+    """Return the real and the imaginary parts of complex numbers, as two arrays of codes."""
     axis = _axis(fmt)
     return codes.take(0, axis), codes.take(1, axis)
 
 
 def of_parts(real: Codes, imaginary: Codes, fmt: FloatFormat) -> Codes:
-    """Return the complex numbers of these parts."""
+    """Return the complex numbers with these real and imaginary parts."""
     limbs = real.ndim - (_axis(fmt) == -2)
     return np.stack(np.broadcast_arrays(real, imaginary), limbs)
 
@@ -51,7 +51,7 @@ def _either(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def by_parts(kernel: Kernel) -> Kernel:
-    """Return the kernel that applies the same operation to the real and to the imaginary parts."""
+    """Return a kernel on complex numbers that applies ``kernel`` to the real parts and to the imaginary parts."""
 
     def array(*codes: Codes) -> Outcome:
         outcome = kernel.array(*codes)
@@ -102,13 +102,13 @@ def conjugate(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
 
 @lru_cache(maxsize=256)
 def create(fmt: FloatFormat) -> Kernel:
-    """Return the kernel that makes a complex number of its two parts."""
+    """Return the kernel that makes complex numbers of its two operands, the real and the imaginary parts."""
     return _kernel(lambda real, imaginary: Outcome((of_parts(real, imaginary, fmt),)), fmt, 0)
 
 
 @lru_cache(maxsize=256)
 def part(which: int, fmt: FloatFormat, fastmath: int) -> Kernel:
-    """Return the kernel that takes the real (0) or the imaginary (1) part."""
+    """Return the kernel that gives the real (``which`` = 0) or the imaginary (1) part of complex numbers."""
 
     def array(codes: Codes) -> Outcome:
         return Outcome((parts_of(codes, fmt)[which],), _spoiled(fmt, fastmath, codes))
@@ -142,14 +142,16 @@ def function(name: str, fmt: FloatFormat, profile: Profile) -> Kernel:
 
 @lru_cache(maxsize=64)
 def function_of_two(name: str, fmt: FloatFormat, profile: Profile) -> Kernel:
-    """Return the kernel of ``divide``, ``power`` or ``atan2``, like `function`."""
+    """Return the kernel of ``divide``, ``power`` or ``atan2`` of two complex numbers. Each part of the exact result is
+    rounded once.
+    """
     return _kernel(lambda z, w: Outcome((paths.binary(name, fmt, z, w, profile.arithmetic),)), fmt, 0)
 
 
 @lru_cache(maxsize=64)
 def extremum(largest: bool, fmt: FloatFormat, profile: Profile) -> Kernel:
-    """Return the kernel of the larger or the smaller number, by the real part and then by the imaginary one. A number
-    with a NaN is the result.
+    """Return the kernel of the larger or the smaller of two complex numbers: the real parts are compared, and if they
+    are equal the imaginary ones. If a number has a NaN, it is the result.
     """
     below = floats.compare(_LESS, fmt, 0, profile)
     same = floats.compare(_EQUAL, fmt, 0, profile)

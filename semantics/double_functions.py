@@ -1,10 +1,10 @@
-"""Elementary functions of arrays as unevaluated sums of two f64, right to 2**-60 of the result.
+"""Elementary functions of arrays. Results are unevaluated sums of two f64; their relative errors are at most 2**-60.
 
 The exponential is reduced to an argument below 0.0014, where few terms of its series are enough, and squared eight
-times. The other functions follow from it: logarithms by one step of Newton's method.
+times. Logarithms follow from it by one step of Newton's method, and the other functions from both.
 
-An operand is a sum of two f64 as well. It lies between -690 and 690, or, of a logarithm and `rsqrt`, between 2**-900
-and 2**900; the caller ensures this.
+Operands are sums of two f64 as well. The caller ensures that they lie between -690 and 690; those of a logarithm and of
+`rsqrt` between 2**-900 and 2**900.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SQUARINGS = 8
 
 
 class Double(NamedTuple):
-    """The sum of two f64."""
+    """A number as the sum of two f64, which is not evaluated."""
 
     high: Floats
     low: Floats

@@ -118,7 +118,7 @@ def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fast
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def sincos(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
-    """Return the kernel of math.sincos. An element that is poison in one result is poison in both."""
+    """Return the kernel of math.sincos, which has two results. An element that is poison in one is poison in both."""
     sine, cosine = (unary(name, fmt, rounding, fastmath, profile) for name in ("sin", "cos"))
 
     def scalar(a: int) -> Scalar:

@@ -50,14 +50,18 @@ def emulates(profile: Profile, *formats: FloatFormat) -> bool:
 
 
 def arithmetic(profile: Profile, name: str) -> FloatPolicy:
-    """Return the policy of an operation. The emulated remainder is computed on integers, so it flushes nothing."""
+    """Return the policy of the operation ``name`` under a profile. The emulated remainder is computed on integers, so
+    its policy flushes nothing.
+    """
     policy = profile.arithmetic
     whole = profile.narrow_floats == "emulated" and name == "remainder"
     return policy.without_flushing if whole else policy
 
 
 def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Implementations:
-    """Return both implementations of an operation of any number of operands."""
+    """Return the scalar and the array implementation of an operation, with any number of operands. ``name``: its name
+    in `scalar`. ``arguments``: those that follow the operands.
+    """
 
     def implementation(ops: FormatOps) -> Callable[..., Any]:
         operation = getattr(ops.module, name)
@@ -69,8 +73,8 @@ def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Implemen
 
 
 def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Implementations:
-    """Return both implementations of a conversion. To and from formats without zero, the emulation's conversions are
-    not used.
+    """Return the scalar and the array implementation of a conversion. If one format has no zero, the conversion is not
+    emulated.
     """
 
     def implementation(ops: FormatOps) -> Callable[[Any], Any]:
@@ -91,15 +95,15 @@ def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Im
 
 
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementations:
-    """Return both implementations of cmpf."""
+    """Return the scalar and the array implementation of cmpf. ``predicate``: MLIR's number."""
     return _both(
         lambda ops: lambda a, b: ops.module.compare(F32, predicate, ops.widen(fmt, a), ops.widen(fmt, b), policy)
     )
 
 
 def from_integer() -> Implementations:
-    """Return both implementations of sitofp and uitofp, with the parameters of `scalar.from_integer` and
-    `exact.conversions.from_integer`.
+    """Return the scalar and the array implementation of sitofp and uitofp, with the parameters of `scalar.from_integer`
+    and `exact.conversions.from_integer`.
     """
     return _both(
         lambda ops: lambda target, *number: ops.result(ops.narrow(target, ops.module.from_integer(F32, *number)[0]))
@@ -107,7 +111,9 @@ def from_integer() -> Implementations:
 
 
 def to_integer() -> Implementations:
-    """Return both implementations of fptosi and fptoui, with the parameters of `scalar.to_integer`."""
+    """Return the scalar and the array implementation of fptosi and fptoui, with the parameters of
+    `scalar.to_integer`.
+    """
     return _both(lambda ops: lambda source, a, *how: ops.module.to_integer(F32, ops.widen(source, a), *how))
 
 
@@ -118,7 +124,9 @@ class EmulatedOps:
         self._implementation = implementation
 
     def convert(self, source: FloatFormat, target: FloatFormat, a: Any, rounding: Rounding, policy: FloatPolicy) -> Any:
-        """Convert codes. ``rounding`` counts only if no format is narrower than f32; else it is to nearest even."""
+        """Convert codes. ``rounding`` is used only if both formats have at least 32 bits; all other conversions round
+        to nearest even.
+        """
         if source.bits < 32 or target.bits < 32:
             return convert(source, target, policy)[self._implementation](a)
         return FACE_OPS[self._implementation].module.convert(source, target, a, rounding, policy)

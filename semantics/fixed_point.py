@@ -40,8 +40,11 @@ Integers = Any
 
 
 class Quantization(NamedTuple):
-    """A rounding of ``kept`` + rest to an integer. ``tie_up``: tells, from ``kept`` and whether it is negative, if a
-    half goes up; None if ``rest_up`` decides for every rest.
+    """A mode of rounding. A number is ``kept`` + rest, where ``kept`` is an integer and the rest is at least 0 and less
+    than 1.
+
+    ``tie_up``: a function of ``kept`` and of whether the number is negative. It tells whether a rest of one half rounds
+    up. None if ``rest_up`` decides for every rest.
     """
 
     meaning: str
@@ -134,7 +137,7 @@ class FixedFormat:
 
 
 def rounded(units: Integers, shift: int, rounding: str) -> Integers:
-    """Return units / 2**shift, rounded by a quantisation mode."""
+    """Return units / 2**shift, rounded to integers. ``rounding``: a quantisation mode by its name."""
     if shift <= 0:
         return units << -shift
     kept = units >> shift
@@ -149,7 +152,7 @@ def rounded(units: Integers, shift: int, rounding: str) -> Integers:
 
 
 def fitted(numbers: Integers, fmt: FixedFormat) -> Integers:
-    """Bring integers into the range of a format, by its overflow mode."""
+    """Return the integers brought into the range of a format by its overflow mode."""
     lowest, highest = fmt.lowest, fmt.highest
     if fmt.overflow == "AC_WRAP":
         return ((numbers - lowest) & ((1 << fmt.width) - 1)) + lowest
@@ -163,7 +166,7 @@ def fitted(numbers: Integers, fmt: FixedFormat) -> Integers:
 
 
 def quantize(units: Integers, fraction_bits: int, fmt: FixedFormat) -> Integers:
-    """Convert integers with ``fraction_bits`` bits after the point to those of a format."""
+    """Convert integers with ``fraction_bits`` bits after the point to integers of a format, by its modes."""
     return fitted(rounded(units, fraction_bits - fmt.fraction_bits, fmt.rounding), fmt)
 
 
@@ -172,26 +175,28 @@ INT64 = 62
 
 
 def roomy(integers: Integers, width: int) -> Integers:
-    """Return integers, or an array of them, in a type that holds ``width`` bits: int64, or Python integers."""
+    """Return integers, or an array of them, in a type that can hold ``width`` bits: int64 if that suffices, else Python
+    integers.
+    """
     return integers if width <= INT64 or isinstance(integers, int) else integers.astype(object)
 
 
 def converted(integers: Integers, source: FixedFormat, target: FixedFormat) -> Integers:
-    """Convert the integers of one format to those of another, by the modes of the other."""
+    """Convert integers of the format ``source`` to integers of the format ``target``, by the modes of ``target``."""
     shift = source.fraction_bits - target.fraction_bits
     widest = max(source.width + max(0, -shift), target.width, abs(shift)) + 1
     return quantize(roomy(integers, widest), source.fraction_bits, target)
 
 
 def of_fraction(x: Fraction, fmt: FixedFormat) -> int:
-    """Convert a rational number to an integer of a format."""
+    """Convert a rational number to an integer of a format, by the modes of the format."""
     places = fmt.fraction_bits + 2
     return int(quantize(with_sticky(x, places), places, fmt))
 
 
 def with_sticky(x: Fraction, places: int) -> int:
-    """Return a rational number as an integer times 2**-places, whose last bit stands for all that follow. Two such
-    places after the last one of a format decide every mode.
+    """Return a rational number as a multiple of 2**-places. If more bits follow, they are dropped, and the last bit is
+    set. Two places more than a format has are enough to round correctly in every mode.
     """
     bits = places - 1
     whole, rest = divmod(x.numerator << max(bits, 0), x.denominator << max(-bits, 0))
@@ -199,8 +204,8 @@ def with_sticky(x: Fraction, places: int) -> int:
 
 
 def of_floats(fmt: FloatFormat, codes: Codes, target: FixedFormat) -> Integers:
-    """Convert codes of a float format to integers, each exact number rounded once. Raises ValueError for an infinity or
-    a NaN.
+    """Convert codes of a float format to integers of ``target``; each number is rounded once. Raises ValueError for an
+    infinity or a NaN.
     """
     wrong = ~is_finite(fmt, codes)
     if wrong.any():
@@ -221,7 +226,7 @@ def of_floats(fmt: FloatFormat, codes: Codes, target: FixedFormat) -> Integers:
 
 
 def is_finite(fmt: FloatFormat, codes: Codes) -> Any:
-    """Return the mask of codes that are numbers."""
+    """Return a mask of the codes that are neither infinities nor NaNs."""
     return ~(floats.is_nan(fmt, codes) | floats.is_infinite(fmt, codes))
 
 
@@ -238,19 +243,21 @@ def _each_of_floats(fmt: FloatFormat, codes: Codes, target: FixedFormat) -> Inte
 
 
 def sum_format(x: FixedFormat, y: FixedFormat, negated: bool = False) -> FixedFormat:
-    """Return the format that holds each sum, or difference if ``negated``, as the operators of ac_fixed do."""
+    """Return the format that can hold every sum, or every difference if ``negated``: the type that ac_fixed's operators
+    give.
+    """
     fraction = max(x.fraction_bits, y.fraction_bits)
     integer = max(x.integer_bits + (y.signed and not x.signed), y.integer_bits + (x.signed and not y.signed)) + 1
     return FixedFormat(fraction + integer, integer, x.signed or y.signed or negated)
 
 
 def product_format(x: FixedFormat, y: FixedFormat) -> FixedFormat:
-    """Return the format that holds each product, as ac_fixed's operator does."""
+    """Return the format that can hold every product: the type that ac_fixed's operator gives."""
     return FixedFormat(x.width + y.width, x.integer_bits + y.integer_bits, x.signed or y.signed)
 
 
 def negated_format(x: FixedFormat) -> FixedFormat:
-    """Return the format that holds each negated number."""
+    """Return the format that can hold the negative of every number of a format."""
     return FixedFormat(x.width + 1, x.integer_bits + 1, True)
 
 
@@ -261,7 +268,7 @@ FORMATS_OF_RESULTS: Mapping[str, Callable[[FixedFormat, FixedFormat], FixedForma
 
 
 def exact(operation: str, x: Integers, y: Integers, formats: tuple[FixedFormat, FixedFormat]) -> Integers:
-    """Return the exact result of an operation of `FORMATS_OF_RESULTS`, as integers of its format there."""
+    """Return the exact results of an operation, as integers of the result format that `FORMATS_OF_RESULTS` gives."""
     fmt = FORMATS_OF_RESULTS[operation](*formats)
     if operation == "multiply":
         return roomy(x, fmt.width) * roomy(y, fmt.width)
@@ -276,7 +283,7 @@ def exact(operation: str, x: Integers, y: Integers, formats: tuple[FixedFormat, 
 
 
 def integers_of(fmt: FixedFormat, codes: Codes) -> Integers:
-    """Return the integers of an array of codes."""
+    """Return the integers of an array of codes, in two's complement if the format is signed."""
     if fmt.width <= INT64:
         half = 1 << fmt.width - 1 if fmt.signed else 0
         return (codes.astype(np.int64) ^ half) - half
@@ -285,7 +292,7 @@ def integers_of(fmt: FixedFormat, codes: Codes) -> Integers:
 
 
 def integer_of(fmt: FixedFormat, code: int) -> int:
-    """Return the integer of a code."""
+    """Return the integer of a code, in two's complement if the format is signed."""
     return code - (1 << fmt.width) if code > fmt.highest else code
 
 
@@ -309,7 +316,9 @@ def codes_of(fmt: FixedFormat, integers: Integers) -> Codes:
 
 @lru_cache(maxsize=1024)
 def arithmetic(operation: str, sources: tuple[FixedFormat, FixedFormat], target: FixedFormat) -> Kernel:
-    """Return the kernel of an operation of `FORMATS_OF_RESULTS`: the exact result, brought into a format once."""
+    """Return the kernel of an operation of `FORMATS_OF_RESULTS`: the exact result, converted once to the format
+    ``target``.
+    """
     between = FORMATS_OF_RESULTS[operation](*sources)
 
     def one(*codes: int) -> int:
@@ -338,7 +347,9 @@ def convert(source: FixedFormat, target: FixedFormat) -> Kernel:
 
 @lru_cache(maxsize=1024)
 def from_float(source: FloatFormat, target: FixedFormat, profile: Profile) -> Kernel:
-    """Return the kernel of a conversion from a float format. An infinity and a NaN give poison."""
+    """Return the kernel of a conversion from a float format to a fixed-point format. An infinity or a NaN
+    gives poison.
+    """
     unknown, policy = poison("fixed point has no infinities and no NaN"), profile.conversions
     flushes = policy.flushing(source).operands
 
@@ -360,7 +371,9 @@ def from_float(source: FloatFormat, target: FixedFormat, profile: Profile) -> Ke
 
 @lru_cache(maxsize=1024)
 def to_float(source: FixedFormat, target: FloatFormat, rounding: Rounding, profile: Profile) -> Kernel:
-    """Return the kernel of a conversion to a float format: the number, rounded once, with its flags."""
+    """Return the kernel of a conversion from a fixed-point format to a float format, rounded once. It has exception
+    flags.
+    """
     policy, place = profile.conversions, -source.fraction_bits
 
     def array(codes: Codes, want_flags: bool = False) -> core.ArrayResult:

@@ -43,7 +43,7 @@ def _lone_nan(fmt: FloatFormat) -> int | None:
 
 @lru_cache(maxsize=1024)
 def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
-    """Return the kernel that clears the sign bit. The NaN of formats whose NaN is the code of -0 stays."""
+    """Return the kernel that clears the sign bit. In formats whose NaN is the code of -0, NaN stays NaN."""
     mask = (1 << fmt.bits) - 1 - (fmt.sign_mask or 0)
     stays = _lone_nan(fmt)
     (cleared,) = ints_to_codes([mask], fmt.bits, (1,))
@@ -96,8 +96,8 @@ def copysign(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
 
 
 def has_sign(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return a mask of the codes whose sign is negative, zeros and NaNs included. The NaN of the code of -0 has no
-    sign.
+    """Return a mask of the codes whose sign is negative, zeros and NaNs included. If the code of -0 is the NaN of a
+    format, that NaN has no sign.
     """
     if fmt.sign_mask is None:
         return np.zeros(is_nan(fmt, codes).shape, np.bool_)
@@ -193,7 +193,9 @@ CLASSES = (
 def arithmetic(
     name: str, sources: tuple[FloatFormat, ...], target: FloatFormat, rounding: Rounding, profile: Profile
 ) -> Kernel:
-    """Return the kernel of a row of `MIXED`: the exact result, rounded once to the target."""
+    """Return the kernel of an operation whose operands may have different formats. ``name``: a row of `MIXED`. The
+    exact result is rounded once to ``target``.
+    """
     operation, policy = MIXED[name], profile.arithmetic
     # Zero divided by zero is NaN; other numbers make one only from one, or from infinities.
     makes_nan = operation == "divide" or any(fmt.nan_code or fmt.infinity_code for fmt in sources)
@@ -252,7 +254,9 @@ _EQUAL = 1
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Kernel:
-    """Return the kernel of a comparison that any NaN operand makes invalid (IEEE 754, 5.6.1), by MLIR's predicate."""
+    """Return the kernel of a comparison for which any NaN operand raises the invalid flag (IEEE 754, 5.6.1).
+    ``predicate``: MLIR's number.
+    """
     policy = profile.arithmetic
 
     raises = partial(fast.compare_signalling, fmt, predicate, policy=policy)
@@ -266,8 +270,8 @@ def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Ke
 
 @lru_cache(maxsize=256)
 def classify(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of a classification: one of ten bits is set, in the order of `CLASSES`. It neither flushes nor
-    sets flags.
+    """Return the kernel of a classification: the result has ten bits, one for each class of `CLASSES` in their order,
+    and one of them is set. It neither flushes subnormals nor raises flags.
     """
 
     def array(a: Codes) -> Outcome:
@@ -287,8 +291,8 @@ def classify(fmt: FloatFormat) -> Kernel:
 
 
 def in_classes(fmt: FloatFormat, mask: int) -> Kernel:
-    """Return the kernel of LLVM's test for a set of classes. ``mask``: a bit for each class, the two NaNs first, then
-    in the order of `CLASSES`. The result is an i1.
+    """Return the kernel of LLVM's test for a set of classes: an i1 that is 1 if the class of the number is in the set.
+    ``mask``: a bit for each class, the two NaNs first, then in the order of `CLASSES`.
     """
     kernel, wanted = classify(fmt), mask >> 2 | (mask & 3) << 8
 

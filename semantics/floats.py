@@ -61,8 +61,8 @@ def loses_nan(policy: FloatPolicy, *formats: FloatFormat) -> bool:
 
 
 def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
-    """Return a function that gives the exception flags of an operation of `exact`; the operation is called with
-    ``want_flags``.
+    """Return a function that gives the exception flags of an operation. ``operation``: a function of `exact`, which is
+    called with ``want_flags``.
     """
 
     def flags(*codes: Codes) -> npt.NDArray[np.uint8]:
@@ -104,12 +104,13 @@ def float_kernel(
     raises: Callable[..., ArrayResult] | None = None,
     real: Meaning | None = None,
 ) -> Kernel:
-    """Make a kernel from the two implementations of an operation on floats with a float result.
+    """Return the kernel of an operation on floats with a float result. ``specification``, ``array``: its two
+    implementations.
 
-    ``operands``: the formats of the operands, which integers and random bits may follow. ``fastmath``: the flags nnan
-    and ninf make a NaN (infinite) operand or result poison. ``open_nan``: the bits of a NaN result are unspecified.
-    ``loses``: a NaN may be lost, which the implementations report as poison. ``raises``: as ``array``, with exception
-    flags. ``real``: see `Kernel`.
+    ``operands``: the formats of the operands, which integers and random bits may follow. ``fastmath``: the flag nnan
+    makes a NaN operand or result poison; ninf does this for infinities. ``open_nan``: the bits of a NaN result are
+    unspecified. ``loses``: a NaN may be lost, which the implementations report as poison. ``raises``: as ``array``,
+    with exception flags. ``real``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = fastmath_rules(fastmath, *operands, result)
@@ -162,8 +163,8 @@ _FASTMATH_RULES = (
 def fastmath_rules(
     fastmath: int, *formats: FloatFormat
 ) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
-    """Return the rules of these flags that any of the formats can break: the fault, and its test on one code and on
-    many codes.
+    """Return the rules of the flags nnan and ninf that numbers of these formats can break. Each rule has the fault, the
+    test of one code by its name, and the test of an array of codes.
     """
     return tuple(
         (fault, method, test)
@@ -271,8 +272,8 @@ def binary(
 @lru_cache(maxsize=1024)
 def stochastic(name: str, fmt: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
     """Return the kernel of add, subtract, multiply, divide or fma with stochastic rounding. Its last operand is
-    `Random`: for the scalar implementation one unsigned integer and its width, for the others an integer for each
-    element.
+    `Random`: one unsigned integer and its width for the scalar implementation, an integer for each element for the
+    others.
     """
     specification, array, policy = getattr(scalar, name), getattr(arithmetic, name), profile.arithmetic
     mode, count = (Rounding.STOCHASTIC, policy), 3 if name == "fma" else 2

@@ -279,17 +279,19 @@ divsi = partial(_division, True, _truncated_quotient, "zero")
 
 
 def floordivsi(width: int) -> Kernel:
-    """Return the kernel of the signed division rounded down. Only divisions toward zero can be declared exact."""
+    """Return the kernel of arith.floordivsi: the signed quotient, rounded down. It has no flag ``exact``, which exists
+    only for divisions toward zero.
+    """
     return _division(True, operator.floordiv, "down", width)
 
 
 def ceildivui(width: int) -> Kernel:
-    """Return the kernel of the unsigned division rounded up."""
+    """Return the kernel of arith.ceildivui: the unsigned quotient, rounded up."""
     return _division(False, _ceiling_quotient, "up", width)
 
 
 def ceildivsi(width: int) -> Kernel:
-    """Return the kernel of the signed division rounded up."""
+    """Return the kernel of arith.ceildivsi: the signed quotient, rounded up."""
     return _division(True, _ceiling_quotient, "up", width)
 
 
@@ -486,18 +488,18 @@ def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) ->
 
 
 def index_cast(source: int, result: int) -> Kernel:
-    """Return the kernel of arith.index_cast: sign-extend or truncate."""
+    """Return the kernel of arith.index_cast: from ``source`` to ``result`` bits, by sign extension or truncation."""
     return _cast(Reading(source, True), result)
 
 
 def index_castui(source: int, result: int, *, nneg: bool = False) -> Kernel:
-    """Return the kernel of arith.index_castui: zero-extend or truncate."""
+    """Return the kernel of arith.index_castui: from ``source`` to ``result`` bits, by zero extension or truncation."""
     return _cast(Reading(source, False), result, _nonnegative(source, nneg))
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers that an operand may have in a reading; any other number gives ``fault``."""
+    """The numbers that an operand may have if it is read as signed or unsigned. Any other number gives ``fault``."""
 
     reading: Reading
     low: int
@@ -548,7 +550,7 @@ OVERFLOWS: Sequence[Overflow] = ("wrap", "saturate", "poison")
 
 
 def limits(width: int, signed: bool) -> tuple[int, int]:
-    """Return the smallest and the largest integer of a type."""
+    """Return the smallest and the largest integer of ``width`` bits."""
     return (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
 
 
@@ -596,7 +598,9 @@ def convert(source: int, source_signed: bool, target: int, target_signed: bool, 
 def outside(
     codes: Codes, source: int, source_signed: bool, target: int, target_signed: bool
 ) -> tuple[tuple[int, ...], int] | None:
-    """Return the place and the number of the first element that the target cannot represent; None if there is none."""
+    """Return the first element that the target type cannot represent: its indices and its number. None if there is
+    none.
+    """
     ends = limits(target, target_signed)
     find = _outside_wide if source > 64 or target > 64 else _outside
     below, above = find(codes, source, source_signed, *ends)

@@ -98,8 +98,8 @@ def _ones(width: int, a: Codes) -> Codes:
 def ipowi(width: int) -> Kernel:
     """Return the kernel of math.ipowi: the power of signed integers, modulo 2**width.
 
-    A negative power is the reciprocal, rounded toward zero: 0 for a base other than 1, -1 and 0. For the base 0 it is
-    undefined.
+    A power with a negative exponent is the reciprocal, rounded toward zero: 0 for each base but 1 and -1. For the base
+    0 it is undefined behaviour.
     """
     reading = Reading(width, True)
     sign, mask = reading.sign, (1 << width) - 1
@@ -159,8 +159,10 @@ def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel
 
 
 class Apart(NamedTuple):
-    """The elements whose integers differ from the exact integers, if read as signed and as unsigned numbers: masks, or
-    truth values for one number. ``inexact``: those that were computed from the bits of floats that are not exact.
+    """Where integers differ from the exact integers: the elements that differ if they are read as signed numbers, and
+    if they are read as unsigned numbers. Fields are masks, or truth values for one number.
+
+    ``inexact``: the elements that were computed from the bits of floats that are not exact.
     """
 
     signed: Any
@@ -168,12 +170,16 @@ class Apart(NamedTuple):
     inexact: Any = np.False_
 
     def misread(self, signed: bool | None) -> Any:
-        """Return the elements for which an op does not read the exact integer. ``signed``: see `Integral`."""
+        """Return the elements in which an op reads another number than the exact integer. ``signed``: how it reads its
+        operands; see `Integral`.
+        """
         return self.signed & self.unsigned if signed is None else self.signed if signed else self.unsigned
 
 
 def joined(parts: Sequence[Apart]) -> Apart:
-    """Return where any of several operands, or the op itself, differs from exact integers."""
+    """Return the elements that differ in at least one of the parts, which belong to the operands of an op and to the op
+    itself.
+    """
     return Apart(*(np.logical_or.reduce(np.broadcast_arrays(*masks)) for masks in zip(*parts, strict=True)))
 
 
@@ -182,7 +188,9 @@ def _strict(meaning: Meaning | None) -> tuple[Kernel, ...]:
 
 
 def wrapped(meaning: Meaning | None, codes: Sequence[Codes]) -> Apart | None:
-    """Return where an op on codes wraps; None if it wraps nowhere."""
+    """Return the elements of a result that wrap: the type cannot hold the exact result. None if no element wraps.
+    ``meaning``: that of the op.
+    """
     faults = [[mask for _, mask in kernel.array(*codes).faults] for kernel in _strict(meaning)]
     if not any(faults):
         return None
@@ -191,13 +199,15 @@ def wrapped(meaning: Meaning | None, codes: Sequence[Codes]) -> Apart | None:
 
 
 def wraps(meaning: Meaning | None, codes: Sequence[int]) -> tuple[bool, bool]:
-    """Tell whether an op on one code for each operand wraps, for signed and for unsigned numbers."""
+    """Tell whether the result of an op on single codes wraps, read as signed and read as unsigned numbers."""
     found = [isinstance(kernel.scalar(*codes), Fault) for kernel in _strict(meaning)]
     return (found[0], found[1]) if found else (False, False)
 
 
 def reading_of(meaning: Meaning | None) -> bool | None:
-    """Return whether an op reads its operands as signed integers; None if that has no effect (see `Integral`)."""
+    """Return how an op reads its operands: True for signed, False for unsigned, None if that has no effect (see
+    `Integral`).
+    """
     return meaning.signed if isinstance(meaning, Integral) else None
 
 
@@ -221,7 +231,9 @@ DIRECTIONS: Mapping[str, Rounding] = {
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def to_integral(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
-    """Return the kernel of an op of `DIRECTIONS`, which rounds a float to an integer in its own format."""
+    """Return the kernel that rounds a float to an integer in its own format. ``name``: an op of `DIRECTIONS`, such as
+    floor.
+    """
     mode, policy, real = DIRECTIONS[name], profile.arithmetic, same_kind(name, fmt, 1)
     if emulated.emulates(profile, fmt):
         return float_kernel(*emulated.applied("to_integral", fmt, (mode, policy)), (fmt,), fmt, fastmath, real=real)
@@ -254,7 +266,9 @@ ARITHMETIC: Mapping[str, Exact] = {"add": operator.add, "sub": operator.sub, "mu
 
 
 def remsi(width: int) -> Kernel:
-    """Return the kernel of srem. The smallest integer divided by -1 is undefined, because the quotient overflows."""
+    """Return the kernel of llvm.srem. The smallest integer divided by -1 is undefined behaviour, because the quotient
+    overflows.
+    """
     sign, mask = Reading(width, True).sign, mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
@@ -275,8 +289,8 @@ def disjoint_or(width: int) -> Kernel:
 
 
 def checked(name: str, width: int, signed: bool) -> Kernel:
-    """Return the kernel of ``llvm.*.with.overflow``: the result modulo 2**width, and whether the exact result
-    differs.
+    """Return the kernel of ``llvm.*.with.overflow``. It has two results: the result modulo 2**width, and an i1 that is
+    1 if the exact result differs. ``name``: the operation.
     """
     exact, reading, mask = ARITHMETIC[name], Reading(width, signed), mask_of(width)
     sign, low, high = reading.sign, reading.low, reading.high
@@ -289,8 +303,8 @@ def checked(name: str, width: int, signed: bool) -> Kernel:
 
 
 def saturating(name: str, width: int, signed: bool) -> Kernel:
-    """Return the kernel of ``llvm.*add.sat`` and ``llvm.*sub.sat``: the exact result, or the nearest number of the
-    width.
+    """Return the kernel of ``llvm.*add.sat`` and ``llvm.*sub.sat``: the exact result, or the nearest integer of
+    ``width`` bits.
     """
     exact, reading, mask = ARITHMETIC[name], Reading(width, signed), mask_of(width)
     sign, low, high = reading.sign, reading.low, reading.high
@@ -302,7 +316,9 @@ def saturating(name: str, width: int, signed: bool) -> Kernel:
 
 
 def saturating_shift(width: int, signed: bool) -> Kernel:
-    """Return the kernel of ``llvm.*shl.sat``: the product with a power of two, or the nearest number."""
+    """Return the kernel of ``llvm.*shl.sat``: the number times a power of two, or the nearest integer of ``width``
+    bits.
+    """
     reading, mask = Reading(width, signed), mask_of(width)
     sign, low, high = reading.sign, reading.low, reading.high
 

@@ -1,9 +1,8 @@
-"""What the kernels of integer ops are made of: readings of codes as numbers, and implementations for widths of any
-size.
+"""Parts of the kernels of integer ops: readings of codes as numbers, and implementations for widths of any size.
 
-A code ``a`` is read as a number in one of two ways: unsigned, ``a`` itself, or two's complement, ``(a ^ sign) - sign``
-with the sign bit's weight ``sign``. With ``sign = 0`` the second formula gives the first, so that signed and unsigned
-ops share one definition (`Reading`).
+A code ``a`` can be read as a number in two ways: as an unsigned number, which is ``a`` itself, or in two's complement,
+as ``(a ^ sign) - sign``, where ``sign`` is the value of the sign bit. With ``sign = 0`` the second formula gives ``a``
+too. So signed and unsigned ops share one definition (`Reading`).
 
 Above 64 bits, the array implementation maps the scalar implementation over the elements.
 """
@@ -51,7 +50,7 @@ class Reading:
 
     @property
     def sign(self) -> int:
-        """The sign bit, 0 if there is none: ``(code ^ sign) - sign`` is the number."""
+        """The value of the sign bit, 0 for unsigned codes: ``(code ^ sign) - sign`` is the number."""
         return (1 << self.width) >> 1 if self.signed else 0
 
     @property
@@ -79,7 +78,7 @@ def mask_of(width: int) -> int:
 
 
 def wrap(width: int, values: Values) -> Codes:
-    """Return the codes of numbers modulo a power of two. Overwrites ``values``, which must be a temporary."""
+    """Return numbers modulo 2**width, as codes. The array ``values`` is overwritten, so no other code may use it."""
     codes: Codes = values.view(f"u{values.itemsize}")
     if width != 8 * codes.itemsize:
         codes &= mask_of(width)
@@ -161,10 +160,10 @@ MOST = 16
 
 
 def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> Kernel:
-    """Return a kernel with a description. A kernel stays as it is if it has a description or a notice, or more than
-    `MOST` bits of operands.
+    """Return a kernel with a description by tables. The kernel stays as it is if it already has a description or a
+    notice, or if its operands have more than `MOST` bits together.
 
-    ``operands``, ``results``: their numbers of bits.
+    ``operands``, ``results``: the numbers of bits of each.
     """
     short = 0 < sum(operands) <= MOST and all(operands) and 0 < max(results) <= 64
     if not short or kernel.words or kernel.notice:
@@ -173,8 +172,10 @@ def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> K
 
 
 def described(array: ArrayImplementation, operands: Sequence[int], results: Sequence[int]) -> Implementation:
-    """Return a description by tables, which the array implementation computes when code is made from it. Elements with
-    a fault are refused. ``operands``, ``results``: their numbers of bits; operands have at most `MOST` bits together.
+    """Return a description by tables, which the array implementation computes when code is made from the description.
+    Elements with a fault are refused.
+
+    ``operands``, ``results``: the numbers of bits of each; operands have at most `MOST` bits together.
     """
     total = sum(operands)
 
@@ -223,8 +224,8 @@ RELATIONS: dict[str, Callable[[Word, Word, bool], Word]] = {
 
 
 def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading]) -> Implementation:
-    """Return the description of a sum, difference or product. Elements are refused if the result overflows as signed or
-    unsigned numbers, whichever ``readings`` names.
+    """Return the description of a sum, difference or product. Elements are refused if the exact result overflows in one
+    of the readings, signed or unsigned.
     """
     readings = tuple(readings)
 
@@ -250,7 +251,7 @@ def borrowing(a: Word, b: Word) -> tuple[Word, Word]:
 
 
 def product_halves(signed: bool) -> Implementation:
-    """Return the description of a product as two words: its low and its high half."""
+    """Return the description of a product as two words: its lower and its upper half."""
 
     def implementation(a: Word, b: Word) -> tuple[Word, Word]:
         width = a.width
@@ -261,8 +262,8 @@ def product_halves(signed: bool) -> Implementation:
 
 
 def division(reading: Reading, toward: str, exact: bool) -> Implementation:
-    """Return the description of a quotient rounded toward "zero", "down" or "up"; ``exact``: refuse other than
-    integers.
+    """Return the description of a quotient rounded toward "zero", "down" or "up". ``exact``: refuse quotients that are
+    not integers.
     """
     signed = reading.signed
 
@@ -340,14 +341,14 @@ def _amount(a: Word, b: Word) -> Word:
 
 
 def extremum(reading: Reading, wins: str) -> Implementation:
-    """Return the description of an op that gives the first operand if it ``wins`` over the second one, else the second
-    one. ``wins``: a name of `RELATIONS`.
+    """Return the description of a minimum or maximum: the first operand if the relation ``wins`` of it to the second
+    one is true, else the second one. ``wins``: a name of `RELATIONS`.
     """
     return lambda a, b: RELATIONS[wins](a, b, reading.signed).choose(a, b)
 
 
 def relation(reading: Reading, holds: str) -> Implementation:
-    """Return the description of a comparison: 1 if a relation of `RELATIONS` is true."""
+    """Return the description of a comparison: 1 if a relation is true. ``holds``: a name of `RELATIONS`."""
     return lambda a, b: RELATIONS[holds](a, b, reading.signed)
 
 

@@ -70,7 +70,9 @@ def _round(n: Floats, t: Floats) -> Floats:
 
 
 def jumping(jump: Jump) -> Rule:
-    """Return the rule of a function that rounds to integers, and never decreases."""
+    """Return the rule of a function that rounds to integers and never decreases, such as floor. ``jump``:
+    the function.
+    """
 
     def rule(result: Floats, x: Shadowed) -> Errors:
         n = 2 * np.rint(x.value / 2)
@@ -148,8 +150,8 @@ _TABLE_BITS = 16
 
 
 class Computed(NamedTuple):
-    """The known facts about a result that is a float: its value and those of the operands as f64; the format of its
-    ulp, or the scale of a quantised number; its own error and its total error.
+    """What is known about a result that is a float: its value and those of the operands as f64; the format that defines
+    its ulp, or the scale of a quantised number; its own error and its total error.
     """
 
     value: Floats
@@ -159,15 +161,17 @@ class Computed(NamedTuple):
     total: Shadow
 
     def ulps(self, shadow: Shadow) -> Floats:
-        """Return the ulp at the exact numbers that belong to one of the errors, or the scale."""
+        """Return the ulp at the exact numbers, which are the value plus the errors of ``shadow``; for quantised numbers
+        the scale.
+        """
         if isinstance(self.unit, FloatFormat):
             return ulps_of_floats(self.unit, self.value, *shadow)
         return self.unit
 
 
 class Decided(NamedTuple):
-    """The known facts about a result that is not a float: the elements for which the exact run decides otherwise, and
-    those for which it may.
+    """What is known about a result that is not a float: the mask of the elements for which the exact run decides
+    otherwise, and the mask of those for which it may do so.
     """
 
     otherwise: Mask
@@ -231,8 +235,8 @@ def _of_integers(kind: kernel.Integer, codes: Codes) -> Shadowed:
 
 
 def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
-    """Return the numbers that codes represent as f64: exact, except for integers of more than 53 bits and quantised
-    numbers. For the latter the codes are what `quantized_numbers` gives.
+    """Return the numbers that codes represent, as f64. They are exact, except for integers of more than 53 bits and
+    quantised numbers. For quantised numbers, ``codes`` is the array that `quantized_numbers` gives.
     """
     if isinstance(kind, kernel.Quantized):
         return codes[..., 0]
@@ -242,9 +246,10 @@ def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
 def judge(
     meaning: kernel.Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
-    """Return the known facts about a result of an op; None if nothing is known, because it has no meaning or no rule.
+    """Return what is known about a result of an op; None if nothing is known, because the op has no meaning or no rule.
 
-    ``shadows``: one for each operand; None for an exact operand. All arrays broadcast.
+    ``codes``, ``result``: codes of the operands and of the result. ``shadows``: one for each operand; None for an exact
+    operand. All arrays broadcast.
     """
     way = _WAYS.get(type(meaning))
     return None if way is None else way(meaning, codes, result, shadows)
@@ -304,9 +309,7 @@ def _computes(
 
 
 def with_unit(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Floats, FloatFormat | Floats]:
-    """Return numbers as `numbers_of` does, and their unit as `Computed.unit` has it: the format of the ulp, or the
-    scale.
-    """
+    """Return numbers as `numbers_of` does, and their unit: the format that defines the ulp, or the scale."""
     if isinstance(kind, kernel.Quantized):
         return codes[..., 0], codes[..., 3]
     return as_f64(kind, codes), kind
@@ -350,7 +353,9 @@ def _at_infinity(rule: str, value: Floats, operands: Sequence[Shadowed], found: 
 
 
 def infinite_exactly(rule: str, value: Floats, operands: Sequence[Shadowed]) -> Mask:
-    """Return where results are infinities that exact arithmetic also gives for infinite operands."""
+    """Return a mask of the results that are infinities of which exact arithmetic gives the same, since operands are
+    infinite.
+    """
     limits = [np.isinf(each.value) & is_exact(each) for each in operands]
     sure: Mask = np.isinf(value) & np.logical_or.reduce(limits) & (rule not in FUNCTIONS_OF_TWO)
     for each, limit in zip(operands, limits, strict=True):
@@ -375,9 +380,9 @@ _SUMS = ("add", "subtract")
 
 
 def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
-    """Return where results of finite operands are not finite, because the format has no number as large as the exact
-    ones: infinities; in a format without infinities, NaNs, or the largest number if the exact one is an ulp or more
-    away from it. None if there are none.
+    """Return a mask of the results that overflowed: the operands are finite, and the format has no number as large as
+    the exact result. None if there are none. Such a result is an infinity. In a format without infinities it is a NaN,
+    or the largest number if the exact one is an ulp or more away from it.
     """
     value, fmt = judged.value, meaning.result
     largest = float(fmt.max_value) if isinstance(fmt, FloatFormat) else inf
@@ -399,8 +404,8 @@ def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
 
 
 def overflows_alone(fmt: FloatFormat, value: float, own: float, radius: float) -> bool:
-    """Tell whether one finite result is the largest number of a format because the exact one is an ulp or more beyond
-    it. ``own``, ``radius``: the result's own error.
+    """Tell whether one finite result is the largest number of a format because the exact result is an ulp or more
+    beyond it. ``own``, ``radius``: the own error of the result, and its radius.
     """
     return abs(value) == fmt.max_value and (own if value > 0 else -own) >= ulp_of_float(fmt, value) and isfinite(radius)
 
@@ -412,8 +417,8 @@ _BITS = 192
 
 
 class ResultError(NamedTuple):
-    """The known facts about one result that is a float, as in `Computed`: its own error with its radius, and the total
-    error.
+    """What is known about one result that is a float: its own error with its radius, and the total error with its
+    radius.
     """
 
     own: tuple[float, float]
@@ -421,9 +426,10 @@ class ResultError(NamedTuple):
 
 
 def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, float]]) -> ResultError | None:
-    """Return the known facts about one finite number that a rule gave, by balls, which are faster than small arrays.
+    """Return what is known about one finite result. ``rule``: the rule of the op; ``value``: the result; ``operands``:
+    the value of each, its error and its radius.
 
-    ``operands``: the value of each, its error and its radius. None for a rule without balls.
+    Balls compute it, since they are faster than arrays of one element. None for a rule without balls.
     """
     ball = BALLS.get(rule)
     if ball is None:

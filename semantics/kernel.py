@@ -8,7 +8,7 @@ A kernel exists for concrete element types, attributes and profile. It has imple
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
 - ``words``, which not every kernel has, describes it for a compiler (`halfulp.fp_formats.paths.words`); it refuses the
   elements that have a fault.
-- ``real``, which not every kernel has, says what the op means on real numbers (`halfulp.semantics.kernel`).
+- ``real``, which not every kernel has, says what the op means on real numbers (a `Meaning`).
 
 Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
 one more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
@@ -113,9 +113,9 @@ class Integral:
     """A function of integers whose result is cut to the bits of its type. ``signed``: how it reads its operands; None
     if that has no effect.
 
-    ``strict``: makes the kernel of the same op with the flag ``nsw`` or ``nuw``: it has a fault if the type does not
-    hold the exact result of signed operands, or of unsigned operands. None for an op whose exact results the type
-    always holds.
+    ``strict``: a function that returns the kernel of the same op with the flag ``nsw`` or ``nuw``. This kernel has a
+    fault if the type cannot hold the exact result of signed operands, or of unsigned operands. None for an op whose
+    exact results the type can always hold.
     """
 
     signed: bool | None = None
@@ -123,7 +123,9 @@ class Integral:
 
     @cached_property
     def strict_kernels(self) -> tuple[Any, ...]:
-        """The strict kernels, for signed and for unsigned numbers; none if the type holds all results."""
+        """The kernels of ``strict``: the one for signed and the one for unsigned numbers; none if
+        ``strict`` is None.
+        """
         return () if self.strict is None else (self.strict(nsw=True), self.strict(nuw=True))
 
 
@@ -173,8 +175,8 @@ class Origins:
     """The table of origins of one run. There is one id for each (op, location, reason), so that loops do not make the
     table grow.
 
-    ``place``: the place, in a larger array, of the array that is computed now. It is put before the element in new
-    origins.
+    ``place``: if the array that is computed now is a part of a larger array, its indices there. In new origins they
+    come before the indices of the element.
     """
 
     __slots__ = ("_ids", "_table", "place")
@@ -195,8 +197,8 @@ class Origins:
 
     @contextmanager
     def inside(self, place: int) -> Iterator[None]:
-        """Record origins of elements of a smaller array, which lies at ``place`` of a larger one, as origins in the
-        larger one.
+        """Return a context manager for computing an array that lies at ``place`` of a larger one: origins are recorded
+        with indices of the larger one.
         """
         self.place = (place,)
         try:
@@ -205,8 +207,8 @@ class Origins:
             self.place = ()
 
     def id_of(self, origin: Origin) -> int:
-        """Return the id of ``origin``. A later origin with the same op, location and reason keeps the element of the
-        first.
+        """Return the id of ``origin``; add it to the table if it is new. If the op, the location and the reason are
+        known, the element that was recorded first stays.
         """
         key = (origin.op, origin.location, origin.reason)
         known = self._ids.get(key)
@@ -219,7 +221,7 @@ class Origins:
         return known
 
     def known(self) -> tuple[Origin, ...]:
-        """Return the origins by their ids, from 1."""
+        """Return all origins in the order of their ids, which begin with 1."""
         return tuple(self._table)
 
     def adopt(self, ids: PoisonIds, origins: Origins) -> PoisonIds:
@@ -232,7 +234,9 @@ class Origins:
 
 
 def merged_ids(ids: Iterable[PoisonIds | None], shape: tuple[int, ...]) -> PoisonIds | None:
-    """Return the poison of an elementwise result: an element is poison if one of its operands is."""
+    """Return the poison of an elementwise result: an element is poison if it is poison in one of the operands.
+    ``shape``: that of the result.
+    """
     merged: PoisonIds | None = None
     for each in ids:
         if each is not None:
@@ -246,7 +250,8 @@ def with_faults(
     shape: tuple[int, ...],
     born: Callable[[str, Mask], int],
 ) -> PoisonIds | None:
-    """Return poison after faults: pairs of a reason and the mask of its elements.
+    """Return ``ids`` with the poison of faults added. ``faults``: pairs of a reason and the mask of the elements that
+    have it.
 
     ``born`` returns the id of the origin of new poison, from the reason and the mask of the elements that were not
     poison before.
@@ -272,7 +277,7 @@ def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
 
 
 def first_place(mask: Mask) -> tuple[int, ...]:
-    """Return the place of the first True in row-major order; () for a scalar."""
+    """Return the indices of the first True of a mask in row-major order; () for a scalar."""
     return tuple(int(k) for k in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.ndim else ()
 
 
@@ -302,7 +307,7 @@ def poison(reason: str) -> Fault:
 
 
 def undefined(reason: str) -> Fault:
-    """Return a fault that makes executing the op undefined behaviour."""
+    """Return a fault that makes it undefined behaviour to execute the op."""
     return Fault(FaultKind.UNDEFINED, reason)
 
 
@@ -383,8 +388,8 @@ class Kernel:
         return self.array(*codes), self.flags(*codes)
 
     def given(self, *last: Any) -> Kernel:
-        """Return the kernel of an op with these last operands fixed. The functions and values that take only the other
-        operands, such as ``worst`` and ``open``, stay as they are.
+        """Return this kernel with its last operands fixed to the codes ``last``, so that it takes only the other
+        operands. ``worst`` and ``open`` stay as they are: they must already be those of the other operands.
         """
 
         def with_last(implementation: Callable[..., Any]) -> Callable[..., Any]:
@@ -405,12 +410,12 @@ class Kernel:
 
 
 def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:
-    """Drop the masks that are absent or all False."""
+    """Return the pairs whose mask is not None and has a True."""
     return tuple((fault, mask) for fault, mask in pairs if mask is not None and mask.any())
 
 
 class Applied(NamedTuple):
-    """The results of a kernel, and what `apply` found about its operands."""
+    """The results of a kernel, and what `apply` found out about its operands."""
 
     #: The codes that the kernel got.
     operands: tuple[Codes, ...]
@@ -460,14 +465,16 @@ def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...])
 
 
 def spread(condition: Codes, target_ndim: int) -> Codes:
-    """Return the condition with trailing axes of size one, so that it chooses whole elements; a scalar condition
-    chooses whole values.
+    """Return a condition with trailing axes of size one, up to ``target_ndim`` axes, so that each of its entries
+    chooses a whole element. A scalar condition chooses whole values.
     """
     return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
 
 
 def select(condition: Codes, yes: Codes, no: Codes) -> Codes:
-    """Return the codes of the chosen arm. ``condition``: i1 codes of the arms' shape, or of their leading axes only."""
+    """Return the codes of ``yes`` where the condition is 1, and those of ``no`` elsewhere. ``condition``: i1 codes in
+    the shape of the other operands, or in that of their leading axes.
+    """
     return np.asarray(np.where(spread(condition, yes.ndim) != 0, yes, no))
 
 
@@ -486,7 +493,9 @@ def select_poison(
     no: PoisonIds | None,
     shape: tuple[int, ...],
 ) -> PoisonIds | None:
-    """Return the poison of the chosen arm, and poison if the condition is poison. ``shape``: of the result."""
+    """Return the poison of a result of `select`: that of the chosen operand, and poison wherever the condition is
+    poison. ``shape``: that of the result.
+    """
     if of_condition is None and yes is None and no is None:
         return None
     clean = np.zeros((), np.uint16)

@@ -1,7 +1,7 @@
 """Linear algebra and Fourier transforms on arrays of codes, in a stated order, each operation rounded.
 
-Matrices are the last two axes; the axes before them are batches. The elements are floats, or complex numbers, whose
-parts are one more axis behind.
+Matrices are the last two axes of elements; the axes before them are batches. Elements are floats or complex numbers.
+The parts of complex numbers are one more axis after these.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from halfulp.semantics.kernel import Kernel
 class Arithmetic:
     """The arithmetic of one type of elements.
 
-    ``kernels``: those of "add", "subtract", "multiply", "divide", "sqrt" and "negate". ``fmt``: the format of a float,
-    or of the parts of a complex number.
+    ``kernels``: the kernels by name: "add", "subtract", "multiply", "divide", "sqrt" and "negate". ``fmt``: the format
+    of the floats, or of the parts of complex numbers.
     """
 
     kernels: Mapping[str, Kernel]
@@ -40,19 +40,21 @@ class Arithmetic:
         return outcome.results[0]
 
     def conjugate(self, a: Codes) -> Codes:
-        """Return the conjugate numbers."""
+        """Return the conjugates of complex numbers; floats as they are."""
         if not self.is_complex:
             return a
         real, imaginary = parts_of(a, self.fmt)
         return of_parts(real, imaginary ^ imaginary.dtype.type(self.fmt.sign_mask or 0), self.fmt)
 
     def number(self, value: int) -> Codes:
-        """Return the code of an integer, rounded, without axes of its own."""
+        """Return the code of an integer, rounded to the type of the elements, as an array of no dimensions."""
         code = ints_to_codes([scalar.from_integer(self.fmt, value).code], self.fmt.bits, ())
         return of_parts(code, np.zeros_like(code), self.fmt) if self.is_complex else code
 
     def axis(self, axis: int) -> int:
-        """Return the place of an axis, counted from the last one of the array of elements, in an array of codes."""
+        """Return the number of an axis of an array of codes. ``axis``: its negative number as an axis of elements, -1
+        for the last.
+        """
         return axis - self.is_complex
 
 
@@ -71,8 +73,9 @@ def solve_triangular(
 ) -> Codes:
     """Return x with op(a) x = b, or x op(a) = b if not ``left``, by substitution.
 
-    From b the products of an element of a and an element of x are subtracted, in the order in which x is found; the
-    difference is divided by the element on the diagonal. ``transpose``: "NO_TRANSPOSE", "TRANSPOSE" or "ADJOINT".
+    The elements of x are found one after the other. For each, the products of elements of a and of the known elements
+    of x are subtracted from b in the order of the latter, and the difference is divided by the element on the diagonal.
+    ``transpose``: "NO_TRANSPOSE", "TRANSPOSE" or "ADJOINT".
     """
     if transpose != "NO_TRANSPOSE":
         a, lower = transposed(a, arithmetic, transpose == "ADJOINT"), not lower
@@ -99,11 +102,12 @@ def _entry(a: Codes, i: int, j: int, arithmetic: Arithmetic) -> Codes:
 
 
 def cholesky(a: Codes, arithmetic: Arithmetic, lower: bool) -> tuple[Codes, npt.NDArray[np.int32]]:
-    """Return the factor of each matrix, with zeros in the other triangle, and the order of its first leading part that
-    is not positive definite, 0 if there is none.
+    """Return the Cholesky factor of each matrix, with zeros in the other triangle, and a number for each: the order of
+    the first leading part that is not positive definite, 0 if there is none.
 
-    Column by column: the products of the elements found are subtracted in their order, the diagonal is the root of the
-    real part, and the others are divided by it. Of ``a`` one triangle is read.
+    The factor is found column by column. For each element, the products of the elements that were found are subtracted
+    in their order. The element on the diagonal is the root of the real part; the others of the column are divided by
+    it. Only one triangle of ``a`` is read: the lower one if ``lower``.
     """
     if not lower:
         a = transposed(a, arithmetic, conjugate=True)
@@ -151,11 +155,12 @@ def _positive(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.bool_]:
 
 
 def factor_lu(a: Codes, arithmetic: Arithmetic) -> tuple[Codes, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return both factors of each matrix in one, the rows that each column swapped with, counted from 1, and the number
-    of the first pivot that is 0, or 0.
+    """Return the LU factors of each matrix in one matrix; for each column the row that it was swapped with, counted
+    from 1; and the number of the first pivot that is 0, or 0 if none is.
 
-    Column by column: the first element of the largest magnitude, of a complex number the sum of those of its parts,
-    comes to the diagonal; those below are divided by it; from the columns to the right the products are subtracted.
+    The factors are found column by column. The element of the largest magnitude comes to the diagonal, the first one if
+    several are equal; the magnitude of a complex number is taken as the sum of those of its parts. The elements below
+    are divided by it, and the products are subtracted from the columns to the right.
     """
     batch = a.shape[: a.ndim - 2 - arithmetic.is_complex]
     rows, columns = (a.shape[arithmetic.axis(axis)] for axis in (-2, -1))
@@ -192,11 +197,11 @@ def _magnitudes(codes: Codes, arithmetic: Arithmetic) -> npt.NDArray[Any]:
 
 
 def factor_qr(a: Codes, arithmetic: Arithmetic, real: Arithmetic) -> tuple[Codes, Codes]:
-    """Return the factors of each matrix in one, and the factors tau of the reflections. ``real``: the arithmetic of
-    the parts of complex numbers.
+    """Return the QR factors of each matrix in one matrix, and the factor tau of each reflection. ``real``: the
+    arithmetic of the parts of complex numbers.
 
-    In the upper triangle is R, below it are the reflections without their first 1. Column by column: the column gives
-    the reflection (`_reflection`), which the columns to the right of it are multiplied by (`_reflected`).
+    The upper triangle is R. Below it are the vectors of the reflections, without their first element, which is 1. Each
+    column in turn gives a reflection (`_reflection`), and the columns to the right are multiplied by it (`_reflected`).
     """
     batch = a.shape[: a.ndim - 2 - arithmetic.is_complex]
     rows, columns = (a.shape[arithmetic.axis(axis)] for axis in (-2, -1))
@@ -216,8 +221,9 @@ def factor_qr(a: Codes, arithmetic: Arithmetic, real: Arithmetic) -> tuple[Codes
 def reflections_product(a: Codes, factors: Codes, arithmetic: Arithmetic) -> Codes:
     """Return the product of the reflections that `factor_qr` leaves below the diagonal, in the shape of ``a``.
 
-    It begins with the unit matrix. From the last reflection to the first: the columns to the right of it are multiplied
-    by it; its own column is the vector times -tau, on the diagonal 1 - tau.
+    The computation begins with the unit matrix and takes the reflections from the last to the first. The columns to the
+    right of a reflection's column are multiplied by it. Its own column becomes its vector times -tau, with 1 - tau on
+    the diagonal.
     """
     batch = a.shape[: a.ndim - 2 - arithmetic.is_complex]
     count = factors.shape[arithmetic.axis(-1)]
@@ -330,9 +336,9 @@ def fourier(x: Codes, kind: str, lengths: tuple[int, ...], arithmetic: Arithmeti
 
     ``kind``: FFT, IFFT, RFFT or IRFFT. ``lengths``: those of the axes.
 
-    Each axis is summed as it is defined (`transform`): the last axis first, inverse transforms the first one first,
-    through conjugate numbers. Inverse transforms divide by the length of each axis after it, IRFFT by their product at
-    the end. ``real``: the arithmetic of the parts.
+    Each axis is summed by the definition (`transform`), the last axis first. Inverse transforms begin with the first
+    axis and use conjugate numbers. They divide by the length of each axis after its sum; IRFFT divides by the product
+    of the lengths at the end. ``real``: the arithmetic of the parts of complex numbers.
     """
     rank = len(lengths)
 

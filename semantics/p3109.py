@@ -56,7 +56,7 @@ ONE = Fraction(1)
 
 
 def takes(fmt: FloatFormat) -> bool:
-    """Tell whether operations take a format: a format of P3109 or an external one."""
+    """Tell whether the operations of P3109 accept a format: a format of P3109, or one that P3109 calls external."""
     try:
         return fmt in EXTERNAL or p3109_format(fmt.name) == fmt
     except ValueError:
@@ -399,7 +399,7 @@ _KINDS = {"Infinity": "IsInfinite", "Normal": "IsNormal", "Subnormal": "IsSubnor
 
 
 def block_quotient(x: Number, scale: Number) -> Number:
-    """Return the quotient of x and a scale, which becomes the element of a block after projection (5.1.2)."""
+    """Return x divided by the scale of a block, before it is projected to an element of the block (5.1.2)."""
     if _nan(x) or _nan(scale):
         return NAN
     if _zero(scale):
@@ -410,7 +410,9 @@ def block_quotient(x: Number, scale: Number) -> Number:
 
 
 def reduced(combine: Callable[[Number, Number], Number], numbers: Iterable[Number], first: Number) -> Number:
-    """Combine numbers in order, from ``first`` on (clause 5, reduce)."""
+    """Combine ``first`` with the first number, the result with the next number, and so on; return the last result
+    (clause 5, reduce).
+    """
     return reduce(combine, numbers, first)
 
 
@@ -424,5 +426,7 @@ REDUCTIONS: Mapping[str, Callable[[Sequence[Number]], Number]] = MappingProxyTyp
 
 
 def largest_finite(numbers: Sequence[Number]) -> Number:
-    """Return the largest finite magnitude, from which ConvertToBlockMaxAbsFinite makes the scale (5.2.3)."""
+    """Return the largest magnitude of the finite numbers, from which ConvertToBlockMaxAbsFinite makes the scale
+    (5.2.3).
+    """
     return reduced(_maximum_finite, map(extended.magnitude, numbers), NAN)

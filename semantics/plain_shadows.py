@@ -1,9 +1,9 @@
-"""Cheaper shadows: beside each number of a program, the result of the same ops in a wider format, f64 or f128. They
-give no bounds.
+"""Cheaper shadows, without bounds: beside each number of a program, the result of the same ops in a wider format, f64
+or f128.
 
 The result in the wider format is stored as an error in f64: its difference from the program's number. Each op rounds in
-the wider format as well, so this error is only an estimate, and the size of its own error is unknown. For a format with
-as many bits as the wider one, the result is unknown, because the wider format is no more precise.
+the wider format as well, so this error is only an estimate, and its own error is unknown. If a format has as many bits
+as the wider one, nothing is known about its numbers, because the wider format is no more precise.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def judge_plainly(
     result: Codes,
     shadows: Sequence[Shadow | None],
 ) -> judging.Judgement | None:
-    """Judge as `halfulp.semantics.judging.judge` does, but with numbers in a wider format. The radius of an error is 0,
-    or infinite if nothing is known.
+    """Return what is known about a result, as `halfulp.semantics.judging.judge` does, but by numbers in a wider format.
+    The radius of an error is 0, or infinite if nothing is known.
     """
     if not isinstance(meaning, Computes):
         return judging.judge(meaning, codes, result, shadows)

@@ -55,7 +55,7 @@ class Quantization:
         return codes
 
     def parameters(self, profile: Profile) -> tuple[Codes, Codes]:
-        """Round scales and zero points to the expressed format and return them, flat."""
+        """Return the scales and the zero points, rounded to the expressed format, as codes in one dimension each."""
         mask = (1 << self.storage_width) - 1
         points = list(self.zero_points)
         if profile.zero_point == "wrap":
@@ -78,7 +78,9 @@ class Quantization:
         return np.asarray(clamped & ((1 << width) - 1))
 
     def affine(self, profile: Profile) -> Affine | None:
-        """Describe the casts for `paths.affine`; None for parameters per block, and for a format of several limbs."""
+        """Return a description of the casts for `paths.affine`; None for parameters per block, and for a format of
+        several limbs.
+        """
         if self.parameter_shape or self.expressed.limbs > 1:
             return None
         scales, points = self.parameters(profile)
@@ -94,7 +96,9 @@ class Quantization:
         )
 
     def real(self) -> Quantized:
-        """Return the real numbers of stored integers: by the scales of the type, without any rounding."""
+        """Return the meaning of stored integers as real numbers: by the scales of the type as they are written, not
+        rounded.
+        """
 
         def parameters(shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
             scales, points = np.array(self.scales, np.float64), np.array(self.zero_points, np.float64)
@@ -103,7 +107,7 @@ class Quantization:
         return Quantized(Integer(self.storage_width, self.storage_signed), parameters, len(self.scales) > 1)
 
     def spread(self, flat: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """Return flat parameters along their axes of a tensor of ``shape``; NumPy repeats them over the other axes."""
+        """Return parameters of one dimension in a shape that broadcasts to a tensor of shape ``shape``."""
         limbs = flat.shape[1:]
         if len(flat) == 1:
             return flat.reshape((1,) * len(shape) + limbs)

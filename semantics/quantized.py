@@ -1,8 +1,8 @@
 """Ops on quantised numbers as StableHLO defines them: dequantise, compute in the expressed format, quantise.
 
 Source: the specification of StableHLO, "Quantization computations". `halfulp.semantics.quant` has the same two casts as
-the quant dialect defines them. They differ in three points: the zero point is subtracted from an integer, before that
-is converted; the bounds of the storage type are rounded to the expressed format; and a NaN becomes 0.
+the quant dialect defines them. They differ in three points: the zero point is subtracted before the integer is
+converted; the bounds of the storage type are rounded to the expressed format; and a NaN becomes 0.
 
 StableHLO's interpreter computes some ops on the stored integers instead, with one scale that is merged from those of
 the types (`StablehloLegalizeQuantToMath.cpp`): the functions whose names begin with ``stored``.
@@ -82,9 +82,11 @@ def _value_of(fmt: FloatFormat, number: int) -> Fraction | None:
 
 @lru_cache(maxsize=256)
 def quantize(q: Quantization, profile: Profile) -> Kernel:
-    """Return the kernel from codes of the expressed format to codes of the storage type: x / scale + zero point,
-    clamped to the bounds of the storage type, which are rounded to the expressed format, rounded to nearest even, and
-    converted. The result of a NaN is 0, also where the storage type has bounds that exclude it.
+    """Return the kernel from codes of the expressed format to codes of the storage type.
+
+    It computes x / scale + zero point, and clamps this to the bounds of the storage type, which are rounded to the
+    expressed format. Then it rounds to nearest even and converts to an integer. A NaN gives 0, even if the bounds
+    exclude 0.
     """
     fmt = q.expressed
     least, most = (_bound(q, number) for number in (q.storage_min, q.storage_max))
@@ -116,8 +118,9 @@ def _bound(q: Quantization, number: int) -> int:
 
 
 def through(op: Kernel, before: Sequence[Kernel | None], after: Kernel | None) -> Kernel:
-    """Return the kernel of an op between casts. ``before``: the casts of its operands; ``after``: that of its result;
-    None for one that stays as it is.
+    """Return the kernel of an op on stored integers: casts of its operands, the op, and a cast of its result.
+    ``before``: the kernels of the casts of the operands; ``after``: that of the result; None for an operand or result
+    without a cast.
     """
     faults = [
         *(fault for cast in before if cast for fault in cast.faults),
@@ -187,8 +190,8 @@ def _meaning(op: Kernel, before: Sequence[Kernel | None], after: Kernel | None) 
 
 
 def stored_requantize(source: Quantization, target: Quantization) -> Kernel:
-    """Return the kernel of uniform_quantize of quantised numbers, as StableHLO's interpreter has it: stored integer *
-    merged scale + merged zero point, in f32.
+    """Return the kernel of uniform_quantize of a number that is already quantised, as StableHLO's interpreter computes
+    it: stored integer * merged scale + merged zero point, in f32.
     """
     clamped = target.storage_width < 32
     return _of_numbers(
@@ -199,8 +202,8 @@ def stored_requantize(source: Quantization, target: Quantization) -> Kernel:
 
 
 def stored_add(left: Quantization, right: Quantization, result: Quantization) -> Kernel:
-    """Return the kernel of add, as StableHLO's interpreter has it: both operands are requantised to 32-bit integers
-    with the scale of the result, which are added.
+    """Return the kernel of add as StableHLO's interpreter computes it: both operands are requantised to 32-bit integers
+    with the scale of the result, and these integers are added.
     """
 
     def add(a: Codes, b: Codes) -> Numbers:
@@ -213,16 +216,17 @@ def stored_add(left: Quantization, right: Quantization, result: Quantization) ->
 
 
 def stored_extremum(q: Quantization, largest: bool) -> Kernel:
-    """Return the kernel of maximum or minimum of the stored integers, as StableHLO's interpreter has it for operands
-    and results of one type.
+    """Return the kernel of maximum or minimum of the stored integers, as StableHLO's interpreter computes it if
+    operands and result have one type.
     """
     choose = np.maximum if largest else np.minimum
     return _of_numbers((q, q), q, lambda a, b: choose(_numbers(q, a), _numbers(q, b)))
 
 
 def stored_sum(left: Quantization, right: Quantization, result: Quantization) -> Kernel:
-    """Return the kernel that gives the result of dot_general or convolution, as StableHLO's interpreter has it, from
-    three 32-bit integers: the sum of the products of stored integers, and what their zero points add to it.
+    """Return the kernel of the last step of dot_general or convolution, as StableHLO's interpreter computes it. Its
+    operands are three 32-bit integers: the sum of the products of stored integers, and what the zero points of the two
+    operands add to it.
     """
     fmt = FORMATS["f32"]
     scale = left.scales[0] * right.scales[0] / result.scales[0]

@@ -23,7 +23,9 @@ _PARITY = np.uint32(0x1BD11BDA)
 
 
 def threefry(key: tuple[int, int], low: Words, high: Words) -> tuple[Words, Words]:
-    """Return both words of the encrypted counters, whose words are ``low`` and ``high``. ``key``: two words."""
+    """Encrypt counters by Threefry, and return both words of each result. ``key``: two words. ``low``, ``high``: the
+    words of the counters.
+    """
     words = [np.uint32(key[0]), np.uint32(key[1])]
     keys = (*words, words[0] ^ words[1] ^ _PARITY)
     with np.errstate(over="ignore"):
@@ -42,7 +44,9 @@ _STEPS = 0x9E3779B9, 0xBB67AE85
 
 
 def philox(key: tuple[int, int], counter: Sequence[Words]) -> tuple[Words, Words, Words, Words]:
-    """Return the four words of the encrypted counters, of four words each, the lowest first."""
+    """Encrypt counters by Philox, and return the four words of each result. ``key``: two words. ``counter``: the four
+    words of the counters, the lowest first.
+    """
     a, b, c, e = (each.astype(np.uint64) for each in counter)
     one, two = key
     for _ in range(10):

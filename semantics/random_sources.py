@@ -35,8 +35,8 @@ _CHUNK = 1 << 14
 
 @runtime_checkable
 class RandomSource(Protocol):
-    """A source of random bits. ``by_op``: positions count the draws of each op by itself; otherwise those of all ops
-    together.
+    """A source of random bits. ``by_op``: if True, positions count the draws of each op separately; otherwise they
+    count the draws of all ops together.
     """
 
     by_op: ClassVar[bool]
@@ -51,17 +51,17 @@ class RandomSource(Protocol):
 
     @property
     def text(self) -> str:
-        """The source as text."""
+        """The text that `source_of` reads as this source."""
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
-        """Return the bits at positions given in one dimension, for an op, and for one run or one run for each
-        position.
+        """Return the bits at ``positions``, an array of one dimension. ``op``: the number of the op. ``run``: the
+        number of the run, or an array with a number for each position.
         """
 
 
 def philox(counters: tuple[Words, Words, Words, Words], key: int) -> Words:
-    """Return the blocks [n, 4] of Philox4x32-10 for the words of counters, least significant first, and a key of 64
-    bits. All words are of 32 bits.
+    """Return the blocks [n, 4] of Philox4x32-10 for counters and a key of 64 bits. ``counters``: their four words of 32
+    bits, the least significant word first.
     """
     a, b, c, d = counters
     first, second = key & 0xFFFFFFFF, key >> 32
@@ -93,7 +93,7 @@ class Philox:
 
     @property
     def text(self) -> str:
-        """The source as text."""
+        """The text that `source_of` reads as this source."""
         return f"philox:seed={self.seed},bits={self.bits},run={self.run}"
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
@@ -165,12 +165,12 @@ class Lfsr:
 
     @property
     def text(self) -> str:
-        """The source as text."""
+        """The text that `source_of` reads as this source."""
         numbers = f"seed={self.seed:#x},bits={self.bits},clocks={self.clocks},form={self.form}"
         return f"lfsr:width={self.width},taps={self._taps},{numbers}"
 
     def clocked(self, state: int) -> int:
-        """Return the state one clock later."""
+        """Return the state that follows ``state`` after one clock."""
         return _FORMS[self.form](state, self.width, self.taps)
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
@@ -296,7 +296,7 @@ WORDS_A_STEP = 4
 
 
 def words(seed: int, stream: int, start: int, count: int) -> Words:
-    """Return the words at positions ``start`` to ``start + count`` of a stream. Raises ValueError for a seed above 64
+    """Return ``count`` words of a random stream, from the position ``start`` on. Raises ValueError for a seed above 64
     bits.
     """
     if not 0 <= seed < 1 << 64:
@@ -308,9 +308,9 @@ def words(seed: int, stream: int, start: int, count: int) -> Words:
 
 
 def uniform(seed: int, stream: int, width: int, start: int, count: int) -> Codes:
-    """Return uniform codes of ``width`` bits at positions ``start`` to ``start + count``.
+    """Return ``count`` uniform random codes of ``width`` bits, from the position ``start`` of a stream on.
 
-    Words are cut into pieces of the storage size, least significant first, and the low bits of each piece are kept.
+    Words are cut into pieces of the storage size, least significant first, and the lower bits of each piece are kept.
     """
     dtype = storage_dtype(width)
     if width > LIMB_BITS:

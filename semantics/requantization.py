@@ -129,7 +129,7 @@ RULES: Mapping[str, RequantizationRule] = MappingProxyType(
 
 
 def faults(rule: RequantizationRule) -> tuple[str, ...]:
-    """Return the cases that a library leaves undefined, in order of precedence."""
+    """Return the cases in which a library does not define the result, as texts, in order of precedence."""
     ranges = ("x", rule.inputs), ("multiplier", rule.multipliers), ("shift", rule.shifts)
     return (
         *(f"{name} must lie in {least}..{most}" for name, (least, most) in ranges),
@@ -153,8 +153,8 @@ class Target:
 def requantized(
     rule: RequantizationRule, x: Integers, multiplier: Integers, shift: Integers, target: Target
 ) -> tuple[Integers, tuple[Mask, ...]]:
-    """Return the integers that a rule makes from accumulators, all of one shape, and a mask for each of `faults`: if it
-    is set, the library's result is undefined.
+    """Return the integers that a rule makes from accumulators, and a mask for each of `faults`: the elements for which
+    the library does not define the result. All arrays have one shape.
     """
     x = x - target.input_zero_point
     ranges = (x, rule.inputs), (multiplier, rule.multipliers), (shift, rule.shifts)
@@ -174,8 +174,8 @@ def requantized(
 
 
 def check(rule: RequantizationRule, operands: Sequence[Integers], wrong: Sequence[Mask]) -> None:
-    """Raise ValueError for the first fault, with the first operands that have it: x after its zero point, multiplier,
-    shift.
+    """Raise ValueError if a mask of ``wrong`` (one for each of `faults`) has an element. The message names the first
+    fault and the first operands that have it: x after its zero point, multiplier, shift.
     """
     for reason, mask in zip(faults(rule), wrong, strict=True):
         places = np.flatnonzero(mask)
@@ -270,7 +270,7 @@ _SCALES: Mapping[str, Implementation] = MappingProxyType(
 
 
 def requantization_words(name: str, target: Target) -> Implementation:
-    """Return the description of a rule, as a function of the input, the multiplier and the shift as codes."""
+    """Return the description of a rule: a function of the codes of the input, of the multiplier and of the shift."""
     rule, scale = RULES[name], _SCALES[name]
     ranges: Sequence[tuple[int, int]] = (rule.inputs, rule.multipliers, rule.shifts)
     lowest = -(1 << target.width - 1) if target.signed else 0

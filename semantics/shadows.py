@@ -114,7 +114,7 @@ class Shadow(NamedTuple):
 class Shadowed(NamedTuple):
     """Operands: their values, and their shadow.
 
-    ``narrow``: all numbers of the op, also the results, are of a format whose products an f64 represents exactly.
+    ``narrow``: True if all operands and results of the op have a format whose products f64 can represent exactly.
     """
 
     value: Floats
@@ -138,7 +138,7 @@ NOTHING = np.zeros(())
 
 
 def exact(value: Any, narrow: bool = False) -> Shadowed:
-    """Return numbers that are exact, without any error."""
+    """Return numbers as operands without any error. ``narrow``: see `Shadowed`."""
     return Shadowed(np.asarray(value, np.float64), NOTHING, NOTHING, narrow)
 
 
@@ -146,7 +146,7 @@ def two_product(a: Floats, b: Floats, narrow: bool = False) -> tuple[Floats, Flo
     """Return the rounded product, its rounding error (Dekker), and a bound on the error of the latter: 0 if it is
     exact.
 
-    ``narrow``: as for `Shadowed`; then the product is exact.
+    ``narrow``: see `Shadowed`; if it is True, the product is exact.
     """
     product = a * b
     if narrow:
@@ -433,7 +433,7 @@ _UNKNOWN = (0.0, inf)
 
 
 def middle_and_radius(ball: arb) -> tuple[float, float]:
-    """Return a ball as an error and a radius."""
+    """Return the middle and the radius of a ball as f64. The radius is large enough that both enclose the ball."""
     if not ball.is_finite():
         return _UNKNOWN
     middle = float(ball.mid())
@@ -471,7 +471,7 @@ CHOOSES = ("maximum", "minimum", "maximum number", "minimum number", "clamp", "c
 
 
 def errors(name: str, result: Any, *operands: Shadowed, rules: Mapping[str, Rule] = RULES) -> Errors:
-    """Return the errors of an op. ``name``: a key of the rules. ``result``: the values that it gave.
+    """Return the errors of an op. ``name``: a key of ``rules``. ``result``: the values that the op gave.
 
     All arrays broadcast. If an operand or the result is not finite, the errors are unknown.
     """

@@ -2,7 +2,7 @@
 
 Source: the specification of StableHLO. Where it is silent, StableHLO's interpreter and XLA on a CPU agree, and these
 kernels do as both: a shift by the width or more leaves no bit, or copies of the sign; quotients that overflow wrap
-around; integers are compared, negated and cut modulo 2 to the power of their width. Division by zero is undefined.
+around; arithmetic on integers of ``width`` bits is modulo 2**width. Division by zero is undefined.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def sign(width: int) -> Kernel:
 
 
 def divided_by_zero(division: Kernel, width: int, all_ones: bool, profile: Profile) -> Kernel:
-    """Return the kernel of a division of integers with the result of one by zero that the profile gives it.
-    ``all_ones``: that is a quotient with all bits set, else the dividend.
+    """Return the kernel of a division of integers that also has a result for the divisor 0, if the profile defines one;
+    else return ``division``. ``all_ones``: the result is a quotient with all bits set; if False, it is the dividend.
     """
     if profile.integer_division == "undefined":
         return division
@@ -82,7 +82,7 @@ def divided_by_zero(division: Kernel, width: int, all_ones: bool, profile: Profi
 
 
 def divide(width: int) -> Kernel:
-    """Return the kernel of the signed quotient, cut toward zero and then to the width."""
+    """Return the kernel of the signed quotient, rounded toward zero, modulo 2**width."""
     reading, mask = Reading(width, True), mask_of(width)
 
     def scalar_(a: int, b: int) -> Scalar:
@@ -124,8 +124,8 @@ shift_right_logical = partial(_shift, operator.rshift, False)
 
 
 def power(width: int, signed: bool) -> Kernel:
-    """Return the kernel of the power of integers, modulo 2**width. A negative exponent gives 0, or the power of a base
-    1 or -1.
+    """Return the kernel of the power of integers, modulo 2**width. With a negative exponent the result is the power for
+    the bases 1 and -1, and 0 for all others.
     """
     reading, mask = Reading(width, signed), mask_of(width)
 
@@ -204,7 +204,7 @@ def convert(source: FloatFormat, target: FloatFormat, profile: Profile) -> Kerne
 
 
 def always_true() -> Kernel:
-    """Return the kernel of a test that all operands pass, as is_finite of stored integers."""
+    """Return the kernel of a test that is true for all operands, such as is_finite of stored integers."""
     return Kernel(lambda a: 1, lambda a: Outcome((np.ones(a.shape, np.uint8),)))
 
 
@@ -248,7 +248,9 @@ def logistic(fmt: FloatFormat, profile: Profile) -> Kernel:
 
 @lru_cache(maxsize=16)
 def divide_by_inverse(fmt: FloatFormat, profile: Profile) -> Kernel:
-    """Return the kernel of the product of a number with the inverse of another one, each rounded."""
+    """Return the kernel of a division as a product: the inverse of the divisor is rounded, and the product with it is
+    rounded.
+    """
     divide_, multiply = (
         floats.binary(name, fmt, Rounding.TO_NEAREST_EVEN, 0, profile) for name in ("divide", "multiply")
     )
@@ -266,7 +268,9 @@ def divide_by_inverse(fmt: FloatFormat, profile: Profile) -> Kernel:
 
 
 def real_part(source: FloatFormat, converted: Kernel) -> Kernel:
-    """Return the kernel that converts the real part of a complex number. ``converted``: the conversion of the part."""
+    """Return the kernel that converts the real part of complex numbers. ``converted``: the kernel that
+    converts a part.
+    """
 
     def array(a: Codes) -> Outcome:
         return converted.array(complex_numbers.parts_of(a, source)[0])
@@ -275,7 +279,9 @@ def real_part(source: FloatFormat, converted: Kernel) -> Kernel:
 
 
 def as_complex(target: FloatFormat, converted: Kernel) -> Kernel:
-    """Return the kernel that converts a number to a complex one. ``converted``: the conversion to the real part."""
+    """Return the kernel that converts real numbers to complex numbers. ``converted``: the kernel that converts the real
+    part.
+    """
 
     def array(a: Codes) -> Outcome:
         outcome = converted.array(a)
@@ -291,8 +297,8 @@ def _no_scalar() -> Any:
 
 
 def to_integer(source: FloatFormat, width: int, signed: bool, profile: Profile) -> Kernel:
-    """Return the kernel of a conversion from a float to an integer: toward zero, the nearest integer of the type where
-    it is out of range, and 0 for a NaN, if the profile does not say otherwise.
+    """Return the kernel of a conversion from a float to an integer, toward zero. If the profile does not say otherwise,
+    a number out of range gives the nearest integer of the type, and a NaN gives 0.
     """
     if profile.float_to_int == "poison":  # which is arith's rule
         profile = replace(profile, name="", float_to_int="saturate")
@@ -321,7 +327,7 @@ def complex_product(fmt: FloatFormat, profile: Profile) -> Kernel:
 
 @lru_cache(maxsize=16)
 def magnitude(fmt: FloatFormat, profile: Profile) -> Kernel:
-    """Return the kernel of the absolute value of a complex number, the exact one rounded once."""
+    """Return the kernel of the absolute value of a complex number: the exact value, rounded once."""
     hypot = elementary.binary("hypot", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
 
     def array(a: Codes) -> Outcome:
@@ -342,7 +348,7 @@ def square(fmt: FloatFormat, profile: Profile) -> Kernel:
 
 @lru_cache(maxsize=64)
 def sign_of_float(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of the sign of a float: -1 or 1, zeros and NaNs as they are."""
+    """Return the kernel of the sign of a float: -1 or 1; a zero or a NaN is returned as it is."""
     ones = [scalar.from_integer(fmt, number).code for number in (1, -1)]
 
     def scalar_(a: int) -> Scalar:
@@ -361,7 +367,7 @@ def sign_of_float(fmt: FloatFormat) -> Kernel:
 
 @lru_cache(maxsize=64)
 def zero_part(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of the imaginary part of a real number, which is 0."""
+    """Return the kernel that gives the imaginary part of real numbers, which is 0."""
     return Kernel(lambda a: 0, lambda a: Outcome((np.zeros_like(a),)))
 
 
@@ -380,7 +386,7 @@ TOTAL_ORDER: dict[str, Callable[[Any, Any], Any]] = {
 
 @lru_cache(maxsize=512)
 def compare_totally(direction: str, fmt: FloatFormat) -> Kernel:
-    """Return the kernel of a comparison by IEEE 754's totalOrder."""
+    """Return the kernel of a comparison by IEEE 754's totalOrder. ``direction``: StableHLO's name of the comparison."""
     holds = TOTAL_ORDER[direction]
 
     def key(a: int) -> int:
@@ -407,8 +413,8 @@ def is_infinity(fmt: FloatFormat, negative: bool) -> Kernel:
 
 @lru_cache(maxsize=64)
 def next_after(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of C's nextafter: the number that follows the first operand in the direction of the second one,
-    which is the result if both are equal. A NaN is the result if an operand is one.
+    """Return the kernel of nextafter of C: the number that follows the first operand in the direction of the second
+    one. If both are equal, it is the second one; if one is a NaN, it is that NaN.
     """
     sign = fmt.sign_mask or 0
 

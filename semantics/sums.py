@@ -42,36 +42,40 @@ TABLE_PAYS = 1 << 12  # elements from which on a table of all additions saves ti
 
 
 def width_of(number: Number) -> int:
-    """Return the width of an element's code."""
+    """Return the number of bits of a code of this number type."""
     return number.bits if isinstance(number, FloatFormat) else number.width
 
 
 class Faults:
-    """The faults of sums: for each lane the first one, with the name of its op."""
+    """The faults of sums, one for each lane: the first fault, with the name of its op."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, Fault, Mask]] = []
 
     def note(self, op: str, faults: tuple[tuple[Fault, Mask], ...], axis: int | None = None) -> None:
-        """Add the faults of an outcome. ``axis``: the axis of the masks for the terms; the other axes are lanes."""
+        """Add the faults of an op. ``axis``: the axis of the masks that counts the terms; the other axes
+        are the lanes.
+        """
         for fault, mask in faults:
             self.found.append((op, fault, np.asarray(mask if axis is None else mask.any(axis=axis))))
 
     def put(self, found: Faults, lanes: tuple[int, ...], part: tuple[slice, ...]) -> None:
-        """Add the faults of some of the lanes."""
+        """Add the faults of some lanes. ``lanes``: the shape of all lanes; ``part``: where these lanes are in it."""
         for op, fault, mask in found.found:
             whole = np.zeros(lanes, np.bool_)
             whole[part] = mask
             self.note(op, ((fault, whole),))
 
     def over(self, lanes: tuple[int, ...]) -> tuple[tuple[str, Fault, Mask], ...]:
-        """Return all faults, with masks of this shape."""
+        """Return all faults as (op, fault, mask), with masks in the shape of the lanes."""
         return tuple((op, fault, np.broadcast_to(mask, lanes)) for op, fault, mask in self.found)
 
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A number type and its ops under a profile. Sums are rounded to nearest even, as by `arith.addf`."""
+    """The number type in which sums are computed, with its ops under a profile. Sums are rounded to nearest even, as by
+    `arith.addf`.
+    """
 
     number: Number
     profile: Profile
@@ -132,14 +136,16 @@ class Accumulator:
         return outcome.results[0]
 
     def product(self, a: Codes, b: Codes, faults: Faults, axis: int) -> Codes:
-        """Return the products of two operands, each rounded once."""
+        """Return the products a * b, each rounded once. New faults are added to ``faults``. ``axis``: the axis along
+        which they are added.
+        """
         name, kernel = self.multiplying
         outcome = kernel.array(a, b)
         faults.note(name, outcome.faults, axis)
         return outcome.results[0]
 
     def sum_of_two(self, a: Codes, b: Codes, faults: Faults, axis: int | None = None) -> Codes:
-        """Return the sums of two operands, each rounded once."""
+        """Return the sums a + b, each rounded once. New faults are added to ``faults``."""
         name, kernel = self.adding
         outcome = kernel.array(a, b)
         faults.note(name, outcome.faults, axis)
@@ -167,8 +173,9 @@ class Accumulator:
         return total
 
     def at_places(self, total: Codes, places: npt.NDArray[np.intp], terms: Codes) -> Codes | None:
-        """Return a list of codes to which terms were added at their places, one after the other; None if NumPy does not
-        add so in this type, or if a sum is a NaN, whose bits it does not give.
+        """Add terms one after the other to the entries of a list of codes, and return the list. ``places``: for each
+        term the index of its entry. None if NumPy does not add so in this type, or if a sum is a NaN, whose bits NumPy
+        does not determine.
         """
         if isinstance(self.number, Reading):
             if self.number.width > 64:
@@ -464,7 +471,7 @@ DIGITS = 1 << 5  # of an exact sum, about
 
 
 class Reduced(NamedTuple):
-    """Sums: their codes, their faults by op, with masks of the same shape, and whether they are unspecified."""
+    """Sums: their codes, their faults as (op, fault, mask), and whether the language leaves them unspecified."""
 
     codes: Codes
     faults: tuple[tuple[str, Fault, Mask], ...] = ()
@@ -472,7 +479,7 @@ class Reduced(NamedTuple):
 
 
 def check_order(order: object) -> str:
-    """Return the order. Raises ValueError, listing the orders."""
+    """Return the order if it is known. Raises a ValueError that lists the orders."""
     if not isinstance(order, str) or order not in ORDERS:
         message = f"order is {order!r}, but must be one of {', '.join(ORDERS)}"
         raise ValueError(with_hint(message, did_you_mean(str(order), ORDERS)))
@@ -480,7 +487,7 @@ def check_order(order: object) -> str:
 
 
 def check_accumulator(number: Number) -> None:
-    """Raise ValueError for a format in which no sum can start."""
+    """Raise ValueError for a number type without zero, since no sum can start in it."""
     if isinstance(number, FloatFormat) and not number.zero:
         raise ValueError(f"{number.name} has no zero, from which a sum starts")
 
@@ -616,7 +623,9 @@ def _slices(count: int, step: int) -> Iterator[slice]:
 
 
 def lanes_of(codes: Codes, number: Number, axes: tuple[int, ...]) -> tuple[Codes, tuple[int, ...]]:
-    """Return codes as [n, lanes], where n goes over the given axes in row-major order, and the shape of the lanes."""
+    """Return codes as an array [n, lanes], where n counts the elements along ``axes`` in row-major order, and the shape
+    of the lanes.
+    """
     rank = codes.ndim - len(formats.code_shape((), width_of(number)))
     kept = [axis for axis in range(rank) if axis not in axes]
     shape = tuple(codes.shape[axis] for axis in kept)

@@ -36,7 +36,7 @@ def _about(meaning: str, choices: tuple[str, ...] = (), low: int = 0) -> dict[st
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulator:
-    """The rule by which a matrix unit adds products to C: the rule of a chip, or of your own design.
+    """The rule by which a matrix unit adds products to C: the rule of a chip, or of a unit that you design.
 
     K is cut into groups, which are added to C one after the other. The terms of a group are its products and C.
     *Aligned* terms are added as integers: E is the largest exponent of the terms, and each term is rounded to a
@@ -244,8 +244,8 @@ class Accumulator:
 
     @cached_property
     def of_a_step(self) -> Accumulator:
-        """Return the rule that adds one group to the running sum. The elements are already in the order of the groups,
-        and converted.
+        """The rule that adds one group to the running sum, for elements that are already converted and in the order of
+        the groups.
         """
         return replace(self, order=0, steps=OWN, c="with" if self.c == "end" else self.c)
 
@@ -263,13 +263,13 @@ class Accumulator:
 
     @property
     def chain(self) -> bool:
-        """Tell whether each product is a fused multiply-add with the running sum, as IEEE 754 defines it."""
+        """Whether each product is added by a fused multiply-add with the running sum, as IEEE 754 defines it."""
         form = (self.tree, self.c, self.products, self.flush)
         return self._by_ieee and form == ("sequential", "with", "exact", False)
 
     @property
     def plain(self) -> bool:
-        """Tell whether the rule consists of IEEE operations: a chain, or a tree of rounded products and sums of two."""
+        """Whether the rule consists of IEEE operations: a chain, or a tree of rounded products and sums of two."""
         trees = ("neighbours", "halves", "sequential")
         return self.chain or (self._by_ieee and self.products == "rounded" and self.c == "last" and self.tree in trees)
 
@@ -283,7 +283,7 @@ class Accumulator:
 
     @cached_property
     def text(self) -> str:
-        """Return the rule in its text form."""
+        """The rule in its text form."""
         return PREFIX + ",".join(
             f"{each.name}={spelled(getattr(self, each.name))}"
             for each in fields(self)
@@ -299,8 +299,8 @@ class Accumulator:
         return _from_text(text)
 
     def sum_format(self, d: str) -> FloatFormat:
-        """Return the format to which sums are rounded if the result has the type ``d``: that type with ``fraction``
-        fraction bits.
+        """Return the format to which sums are rounded if the result has the type ``d``: the format ``d``, with the
+        number of fraction bits that the field ``fraction`` gives.
         """
         fmt = FORMATS[d]
         return fmt if self.fraction is None else _with_fraction(fmt, self.fraction)
@@ -378,7 +378,7 @@ _FOR_INTEGERS = ("group", "tree", "c", "overflow", "width", "specials")
 
 
 def spelled(value: Any) -> str:
-    """Return the value of a field as the text form spells it."""
+    """Return the value of a field as it is written in the text form."""
     return NOTHING if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -429,8 +429,9 @@ def _with_fraction(fmt: FloatFormat, fraction: int) -> FloatFormat:
 
 
 def level_of(tree: str, terms: int) -> tuple[slice, slice, slice]:
-    """Return the first and the second terms of the additions on a level of a tree, and the terms without a partner. On
-    the next level the sums come first, then the terms without a partner.
+    """Return which terms are added on one level of a tree: the first operands and the second operands of the additions,
+    and the terms without a partner, as slices of the terms. On the next level the sums come first, then the terms
+    without a partner.
     """
     half = terms // 2
     match tree:
@@ -456,7 +457,7 @@ def shape_of(tree: str, terms: int) -> list[tuple[int, int]]:
 
 
 def places_of(rule: Accumulator | None, op: TileOp, length: int) -> list[int]:
-    """Return the places along K, ``length`` of them, in the order in which a rule takes them."""
+    """Return the places along K in the order in which a rule takes them. ``length``: the number of places."""
     order = range(op.shape[2]) if op.order is None else op.order
     places = [start + k for start in range(0, length, len(order)) for k in order]
     if rule is None or not rule.order:

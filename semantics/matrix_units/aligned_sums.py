@@ -1,6 +1,7 @@
-"""Add as an `Accumulator` says: align numbers to the largest exponent, cut them off, add, and round by `fp_formats`.
+"""The sums of an `Accumulator` on arrays: align numbers to the largest exponent, cut them off, add, and round by
+`fp_formats`.
 
-Arrays are [k, M, N, tiles], or broadcast to that, and [M, N, tiles] for C and sums. `scalar_sums` is the specification.
+Arrays are [k, M, N, tiles], or broadcast to that; C and sums are [M, N, tiles]. `scalar_sums` is the specification.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Alignment:
 
     @property
     def lost(self) -> tuple[Fraction, ...]:
-        """The difference between each term and the part that was kept."""
+        """For each term, its exact value minus the part that was kept."""
         unit = Fraction(2) ** self.unit
         terms = zip(self.significands, self.exponents, self.fraction_bits, self.kept, strict=True)
         return tuple(s * Fraction(2) ** (e - f) - kept * unit for s, e, f, kept in terms)
@@ -88,7 +89,7 @@ class RoundedResult:
 
 @dataclass(frozen=True)
 class ExactSum:
-    """The exact products, then C, and their sum, for finite operands."""
+    """The exact products and C, and their exact sum, for finite operands."""
 
     terms: tuple[Fraction, ...]
     total: Fraction
@@ -98,14 +99,18 @@ SumStep = Alignment | RoundedResult | ExactSum | RegisterStep
 
 
 class SumTrace(list[SumStep]):
-    """The steps that compute one element, recorded by the models themselves."""
+    """The steps by which a model computed one element. The models record them."""
 
     def rounded(self, members: Members, fmt: FloatFormat, codes: Codes, last: bool = False) -> None:
-        """Record a rounded number as a `RoundedResult`."""
+        """Record a rounded number as a `RoundedResult`. ``codes``: its code. ``last``: whether it is the sum of a
+        group.
+        """
         self.append(RoundedResult(members, fmt.name, int(codes.reshape(-1)[0]), last))
 
     def aligned(self, terms: Sequence[Terms], kept: Sequence[Integers], total: Numbers) -> None:
-        """Record an alignment of terms as an `Alignment`."""
+        """Record a sum of aligned terms as an `Alignment`. ``kept``: the terms as they are added;
+        ``total``: their sum.
+        """
 
         def ints(arrays: Iterable[Any]) -> tuple[int, ...]:
             return tuple(int(each) for array in arrays for each in np.asarray(array).reshape(-1))
@@ -203,14 +208,14 @@ class Specials(NamedTuple):
     negative: Mask
 
     def into(self, fmt: FloatFormat, codes: Codes, nan_code: int) -> Codes:
-        """Write the results of special terms into codes of the format."""
+        """Return ``codes`` with the results of the special sums put in: infinities and NaNs."""
         infinity, sign = fmt.infinity_code or 0, fmt.sign_mask or 0
         codes = np.where(self.positive, infinity, np.where(self.negative, infinity | sign, codes))
         return np.where(self.nan | (self.positive & self.negative), nan_code, codes)
 
 
 def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] = ()) -> Specials | None:
-    """Find the special terms of sum(a * b, axis 0) + c. Returns None if there are none."""
+    """Return masks of the special terms of sum(a * b, axis 0) + c; None if there are none."""
     if all(x.nan is None and x.infinite is None for x in (a, b, c, *scales)):
         return None
     products, addend = _with_specials(a, (a, b, *scales)), c.at(np.newaxis)
@@ -255,7 +260,7 @@ def _specials_among(terms: Sequence[Numbers]) -> Specials | None:
 
 
 def aligned(x: Numbers, largest: Integers, bits: int, cut: str = "toward_zero") -> Integers:
-    """Return numbers in units of 2**(largest - bits), rounded by ``cut``; no exponent is above ``largest``, and no
+    """Return numbers in units of 2**(largest - bits), rounded by ``cut``. No exponent may be above ``largest``, and no
     significand above 2**61.
     """
     extra = bits - x.fraction_bits
@@ -289,8 +294,8 @@ def aligned(x: Numbers, largest: Integers, bits: int, cut: str = "toward_zero") 
 
 
 class Terms(NamedTuple):
-    """Terms [n, M, N, tiles] of a sum: how they are cut off, the fraction bits that they keep, the longest shift, and
-    what they consist of, for a trace.
+    """Terms [n, M, N, tiles] of a sum, and how they are cut off: the rounding, the fraction bits that they keep, and
+    the longest shift. For a trace, also what they consist of.
     """
 
     numbers: Numbers
@@ -301,7 +306,7 @@ class Terms(NamedTuple):
 
 
 def aligned_sum(terms: Sequence[Terms], bits: int, trace: SumTrace | None = None) -> Numbers:
-    """Add terms along their first axes. The sum has the largest exponent, and the given number of fraction bits."""
+    """Return the sum of terms along their first axes. It has the largest exponent and ``bits`` fraction bits."""
     largest = terms[0].numbers.exponent.max(axis=0)
     for part in terms[1:]:
         largest = np.maximum(largest, part.numbers.exponent.max(axis=0))
@@ -328,8 +333,8 @@ def aligned_sum(terms: Sequence[Terms], bits: int, trace: SumTrace | None = None
 
 
 def exact_sum(op: TileOp, terms: Sequence[Terms]) -> Numbers:
-    """Add terms along their first axes. The sum has 61 bits, the last of which is set if more is below: it must be
-    rounded to D next.
+    """Return the sum of terms along their first axes, with 61 bits. The last bit is set if lower bits are lost, so the
+    sum must be rounded to D next.
     """
     masks = aligned_sum([term._replace(bits=0) for term in terms], 0)
     lowest, length = _places(op)
@@ -413,7 +418,7 @@ def packed(
 
 
 def products_of(a: Numbers, b: Numbers) -> Numbers:
-    """Return the exact products; zeros count with the exponents that their factors have."""
+    """Return the exact products of factors. A product that is zero has the sum of the exponents of its factors."""
     return Numbers(a.significand * b.significand, a.exponent + b.exponent, a.fraction_bits + b.fraction_bits)
 
 
@@ -421,7 +426,7 @@ def products_of(a: Numbers, b: Numbers) -> Numbers:
 
 
 class Factors(NamedTuple):
-    """Factors [k, M, 1, tiles] and [k, 1, N, tiles], and their scales."""
+    """The factors of a group, A's as [k, M, 1, tiles] and B's as [k, 1, N, tiles], and their scales."""
 
     a: Numbers
     b: Numbers
@@ -437,7 +442,9 @@ def decoded(rule: Accumulator, fmt: FloatFormat, codes: Codes) -> Numbers:
 
 
 def fits(rule: Accumulator, op: TileOp) -> bool:
-    """Tell whether integers of 64 bits hold all sums of `aligned_group`; otherwise the specification computes them."""
+    """Tell whether integers of 64 bits can hold all sums of `aligned_group`. If not, the specification
+    computes them.
+    """
     if rule.bits is None:
         return False
     formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
@@ -448,13 +455,15 @@ def fits(rule: Accumulator, op: TileOp) -> bool:
 
 
 def holds_products(op: TileOp) -> bool:
-    """Tell whether integers of 64 bits hold the exact products. For f64 they hold only the low bits."""
+    """Tell whether integers of 64 bits can hold the exact products. For f64 they can hold only the lower bits."""
     formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
     return sum(fmt.precision for fmt in formats) <= 62
 
 
 def aligned_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group to C as the rule says; aligned terms keep ``bits`` bits, or all bits if each sum is rounded to D."""
+    """Add a group of products to C as the rule says, and return the sums as codes of D. Aligned terms keep ``bits``
+    bits, or all bits if each sum is rounded to D.
+    """
     fmt = FORMATS[op.d]
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, group)
     count, bits = len(products.significand), rule.bits or 0
@@ -571,7 +580,9 @@ def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
 
 
 def tree(rule: Accumulator, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add one group of factors to C by a plain rule that is not a chain. Factors are given as codes of C's format."""
+    """Add one group of products to C by a plain rule that is not a chain, and return the sums. ``a``, ``b``: codes of
+    C's format.
+    """
 
     def done(codes: Codes) -> Codes:
         return flushed(fmt, codes, signed=True) if rule.flush else codes
@@ -601,7 +612,9 @@ def tree(rule: Accumulator, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trac
 
 
 def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Compute a fused multiply-add for each pair of factors along the first axis, on codes of C's format."""
+    """Return C after a fused multiply-add for each pair of factors, in order along the first axis. All codes have C's
+    format.
+    """
     for number, (left, right) in enumerate(zip(a, b, strict=True)):
         c = fast.fma(fmt, left, right, c).codes
         if trace is not None:
@@ -620,7 +633,7 @@ Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], SumTrace | None], Code
 
 
 def exact_model(op: TileOp) -> tuple[Chunk, int]:
-    """Return the exact model, and the number of digits that it keeps for each element."""
+    """Return the exact model as a function of chunks, and the number of digits that it keeps for each element of D."""
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     lowest, length = _places(op)
 
@@ -674,7 +687,7 @@ def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowe
 
 
 def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group to C by a rule that keeps all bits, and rounds nothing before the sum."""
+    """Add a group to C by a rule that keeps all bits and rounds only the sum; return the sums as codes of D."""
     fmt = FORMATS[op.d]
     addend = decoded(rule, fmt, c)
     scales = group.scales
@@ -695,15 +708,17 @@ def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: 
 
 
 def fits_register(op: TileOp) -> bool:
-    """Tell whether integers of 64 bits hold the exact products, and round them at any place: else the specification
-    adds them to a register in fixed point.
+    """Tell whether integers of 64 bits can hold the exact products and can round them at any place. If not, the
+    specification adds the products to a register in fixed point.
     """
     formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
     return sum(fmt.precision for fmt in formats) <= 61
 
 
 def in_register(rule: Accumulator, op: TileOp, factors: Factors, c: Codes, group: int) -> Codes:
-    """Add the products of an instruction to C in a register in fixed point, ``group`` products at a time."""
+    """Add the products of an instruction to C in a register in fixed point, ``group`` products at a time; return codes
+    of D.
+    """
     fmt = FORMATS[op.d]
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, factors)
     register = Register(rule, op, c.size)
@@ -737,19 +752,23 @@ def pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
 
 
 def digits_between(lowest: int, highest: int) -> int:
-    """Return the number of digits that `Digits` needs for sums between these places."""
+    """Return the number of digits that `Digits` needs for sums whose bits lie between the places ``lowest`` and
+    ``highest``.
+    """
     return (highest - lowest) // 32 + 4
 
 
 class Digits:
-    """Exact sums, one for each column, in units of 2**lowest."""
+    """Exact sums, one for each column, in units of 2**lowest. Each sum is held in several digits."""
 
     def __init__(self, columns: int, lowest: int, length: int) -> None:
         self.lowest = lowest
         self.digits = np.zeros((length, columns), np.int64)
 
     def add(self, value: Integers, place: Integers) -> None:
-        """Add one value below 2**62, times 2**place, to each column. This may be called up to 2**30 times."""
+        """Add one number to the sum of each column: ``value``, below 2**62, times 2**``place``. At most 2**30 calls are
+        allowed.
+        """
         value = value.reshape(-1)
         place = np.where(value == 0, 0, place.reshape(-1) - self.lowest)  # a zero's exponent may be any
         column = np.arange(value.size)
@@ -760,7 +779,9 @@ class Digits:
             self.digits[digit + step, column] += np.where(negative, -part, part)
 
     def merge(self, groups: int) -> None:
-        """Add the sums of columns i, i + groups, i + 2 * groups and so on, for each of the first columns i."""
+        """Add the sums of columns i + groups, i + 2 * groups and so on to that of column i, for each i below
+        ``groups``. Only these columns remain.
+        """
         self._carry()
         self.digits = self.digits.reshape(len(self.digits), -1, groups).sum(axis=1)
 
@@ -771,15 +792,15 @@ class Digits:
             lower &= DIGIT
 
     def rounded(self, fmt: FloatFormat, policy: FloatPolicy = SPEC) -> Codes:
-        """Round each column to nearest even."""
+        """Return the sum of each column as a code, rounded to nearest even."""
         negative, significand, exponent = self.totals()
         how = RoundingOptions(RNE, policy, want_flags=False)
         packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
         return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
 
     def totals(self) -> tuple[Mask, Wide, Integers]:
-        """Return the signs of the columns, their three leading digits with a bit for anything below them, and the place
-        of the lowest of these.
+        """Return three arrays with an entry for each column: the sign of the sum; its three leading digits, whose last
+        bit is set if anything is below them; and the place of the lowest of these digits.
         """
         self._carry()
         digits = self.digits
@@ -807,7 +828,9 @@ class Register(Digits):
         self.rule = rule
 
     def take(self, terms: Numbers) -> None:
-        """Add terms along the first axis, each rounded to the last place; special ones count as any number."""
+        """Add terms along the first axis, each rounded to the last place of the register. Special terms count as any
+        number.
+        """
         place = np.where(terms.significand == 0, self.lowest, terms.exponent - terms.fraction_bits)
         for special in (terms.nan, terms.infinite):
             place = place if special is None else np.where(special, self.lowest, place)

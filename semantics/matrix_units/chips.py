@@ -29,13 +29,15 @@ class Instruction(NamedTuple):
 
     @property
     def has_n(self) -> bool:
-        """Tell whether the unit has instructions with this N."""
+        """Whether the unit has instructions with the N of this one."""
         m, n, *_ = self.shape.split("x")
         return int(n) in numbers_of_columns(self.unit, m, self.scales)
 
 
 def numbers_of_columns(unit: str, m: str, scales: str = "") -> range:
-    """Return the values of N that instructions with any N may have, by the PTX ISA; for other units, all."""
+    """Return the values of N that instructions with ``*`` for N may have, by the PTX ISA; all values for units of other
+    makers.
+    """
     if unit not in ("wgmma", "tcgen05"):
         return range(1, 1 << 16)
     step = 16 if (unit, m, scales) == ("tcgen05", "128", "") else 8
@@ -59,8 +61,8 @@ class Row:
     scales: tuple[str, ...] = ("",)
 
     def others(self, asked: Instruction) -> list[str]:
-        """List the points in which the row's instructions differ from another instruction; empty if the row includes
-        it.
+        """Return in words the points in which the instructions of the row differ from ``asked``; empty if the row
+        includes it.
         """
         fits = {
             "unit": asked.unit == self.unit,
@@ -72,7 +74,7 @@ class Row:
         return [what for what, same in fits.items() if not same]
 
     def nearest(self, asked: Instruction) -> str:
-        """Return the text of the instruction of the row that is nearest to another one."""
+        """Return the text of the instruction of the row that is nearest to ``asked``."""
         others = self.others(asked)
         sides = asked.shape.split("x")
         shapes = sorted(self.shapes, key=lambda each: sum(x != y for x, y in zip(each.split("x"), sides, strict=False)))
@@ -329,7 +331,7 @@ UNMODELLED = (
 
 
 def unmodelled(name: str) -> Unmodelled | None:
-    """Return the row of a name that has no model; None for any other name."""
+    """Return the row of a product or target that has no model; None for any other name."""
     word = _bare(name)
     return next((row for row in UNMODELLED if word in row.names), None)
 
@@ -341,11 +343,8 @@ def _bare(name: str) -> str:
 
 
 def near(chip: str, asked: Instruction, specials: Sequence[str] = ()) -> str:
-    """Name the instruction of a chip that is nearest to an instruction without a row, and the chips that have a row for
-    this instruction.
-
-    ``specials``: only instructions whose rule has one of these values of ``specials`` count: those whose results are
-    known for the operands that are asked about.
+    """Return a text for an instruction without a row: the instruction of the chip that is nearest to it, and the chips
+    that have a row for it.
     """
     known = {
         name: [row for row in rows if not specials or row.rule.specials in specials] for name, rows in CHIPS.items()
@@ -362,7 +361,7 @@ def near(chip: str, asked: Instruction, specials: Sequence[str] = ()) -> str:
 
 
 def instructions(chip: str, a: str, b: str) -> list[str]:
-    """List the instructions of a chip for these types of A and B, each with its types of D."""
+    """Return the instructions of a chip for these types of A and B as texts, each with its types of D."""
     found: dict[str, list[str]] = {}
     for row in CHIPS[chip]:
         if f"{a},{b}" in row.types and row.scales == ("",):

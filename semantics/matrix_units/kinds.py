@@ -31,9 +31,9 @@ Index = npt.NDArray[np.intp]
 class LaneLayout:
     """The elements of a tile that each lane holds. Every field has one entry for each dimension of the tile.
 
-    A lane holds ``outer`` blocks of ``element`` consecutive elements along a dimension. The blocks of the ``thread``
-    lanes along it lie side by side; ``strides`` are the distances between the numbers of neighbouring lanes. A stride
-    of 0 means that there is one lane along the dimension.
+    A lane holds ``outer`` blocks of ``element`` consecutive elements along a dimension. Along this dimension there are
+    ``thread`` lanes, whose blocks lie side by side; ``strides`` are the distances between the numbers of neighbouring
+    lanes. A stride of 0 means that there is one lane along the dimension.
     """
 
     outer: tuple[int, ...]

@@ -262,7 +262,7 @@ def description(rule: Accumulator, fmt: FloatFormat, count: int, factors: tuple[
 
 
 def takes(rule: Accumulator | None, op: TileOp, products: int) -> bool:
-    """Tell whether the groups of an operation become machine code in a call with so many products."""
+    """Tell whether machine code computes the groups of an operation in a call with this number of products."""
     if rule is None or op.d not in FORMATS or op.scale or not llvm.machine_code_allowed():
         return False
     if rule.steps != OWN:
@@ -310,8 +310,9 @@ class Loop:
         self._entry = _ENTRY(self._code.address)
 
     def run(self, a: Sequence[Codes], b: Sequence[Codes], rows: Sequence[Codes], moves: tuple[int, int]) -> None:
-        """Compute rows of D. A and B are significands and exponents, [k, …]; ``rows``: C, D [rows, lanes], and what is
-        refused. ``moves``: how many elements of A and B a row is away from the row before.
+        """Compute rows of D. ``a``, ``b``: the significands and the exponents of A and B, [k, …]. ``rows``: C, D [rows,
+        lanes], and the array for the refused elements. ``moves``: the distance between one row and the next in A and in
+        B, in elements.
         """
         pointers = [each.ctypes.data for each in (*a, *b, *rows)]
         steps = [each[0].strides[0] // each[0].itemsize for each in (a, b)]

@@ -52,7 +52,9 @@ def takes(op: TileOp) -> bool:
 
 @lru_cache(maxsize=64)
 def most_bits(op: TileOp) -> int:
-    """Return the most bits that sums of all products of an operation may keep in this module; -1 if none."""
+    """Return the largest number of bits that sums of all products of an operation may keep in this module; -1 if it
+    cannot compute any.
+    """
     most = -1
     while most < 64 and fits(Accumulator(bits=most + 1), op):
         most += 1
@@ -177,8 +179,10 @@ class ManyRules:
         self._operands: dict[tuple[str, bool], _Operands] = {}
 
     def codes(self, rule: Accumulator, columns: Mapping[str, Sequence[Any]]) -> tuple[Codes, Mask]:
-        """Return the codes of D by rules [rules, rows], and which are certain. The rules have the fields of ``rule``,
-        but those of ``columns``, of `VARIED`, whose values are given for each rule. All or none keep partial sums.
+        """Return the codes of D by each rule [rules, rows], and the mask of those that are certain.
+
+        The rules have the fields of ``rule``, except those of ``columns``, which holds a list of values for each field
+        that varies (see `VARIED`). All rules keep partial sums, or none does.
         """
         count = max([1, *(len(values) for values in columns.values())])
         fields = self._fields(rule, columns, count)
@@ -221,7 +225,7 @@ class ManyRules:
         )
 
     def operands(self, steps: str, flush: bool) -> _Operands:
-        """Return the rows as rules with these two fields see them."""
+        """Return the rows as rules with these values of the fields ``steps`` and ``flush`` see them."""
         if (steps, flush) not in self._operands:
             self._operands[steps, flush] = self._seen(steps, flush)
         return self._operands[steps, flush]

@@ -184,8 +184,8 @@ def by_specification(
     scales: tuple[Codes, ...] = (),
     trace: SumTrace | None = None,
 ) -> Codes:
-    """Compute each element by `scalar_sums.accumulate`; operands are those of a `Chunk`. ``trace``: takes the steps of
-    a register in fixed point.
+    """Compute each element of D by `scalar_sums.accumulate`. Operands are those of a `Chunk`. ``trace``: the steps of a
+    register in fixed point are added to it.
     """
     steps = list[RegisterStep]()
     alone = replace(op, order=None, c=op.d)
@@ -303,8 +303,8 @@ def supports(model: str, op: TileOp) -> bool:
 
 
 class TileModel(NamedTuple):
-    """The function for chunks of tiles, None for integers; the rule that it follows, if any; and the number of array
-    elements for each result.
+    """A model for an operation: the function that computes chunks of tiles (None for integers), the rule that it
+    follows, if any, and the number of array elements that it needs for each result.
     """
 
     chunk: Chunk | None
@@ -330,8 +330,8 @@ def _model(given: str | Accumulator, op: TileOp) -> TileModel:
 
 
 def terms_at_once(op: TileOp, k: int) -> int:
-    """Return how many terms of an element of D are in memory at once, for blocks of tiles: several instructions follow
-    one another, and only the operands of all of them are there together.
+    """Return how many terms of an element of D are in memory at once, which limits the tiles of a block. If K takes
+    several instructions, only the operands of all of them are in memory together.
     """
     return max(op.shape[2], k // 16)
 
@@ -346,7 +346,8 @@ def multiply_accumulate(
     scale_b: Codes | None = None,
     trace: SumTrace | None = None,
 ) -> Codes:
-    """Return A * B + C of tiles, as codes of D; see the module. ``trace``: takes the steps of a single element.
+    """Return A * B + C of tiles, as codes of D; see the module. ``trace``: the steps are added to it, for operands that
+    give a single element.
 
     Raises `Unpublished` if the results of a chip are not known, and ValueError for shapes that do not fit, and for
     scaled products that integers of 64 bits do not hold.

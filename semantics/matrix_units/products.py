@@ -30,7 +30,7 @@ _ALONE = 1 << 12
 
 
 class MatrixUnit(NamedTuple):
-    """An operation, and the model that computes it: "exact", "ieee" or "chip:<name>"."""
+    """An operation of a matrix unit, and the model that computes it: "exact", "ieee" or "chip:<name>"."""
 
     operation: TileOp
     model: str = "exact"
@@ -43,7 +43,7 @@ class MatrixUnit(NamedTuple):
 
 
 class BadSchedule(ValueError):
-    """The error for a schedule that a unit, or its K, does not allow."""
+    """The error for a schedule that the matrix unit, or the K of its instruction, does not allow."""
 
 
 class StreamK(NamedTuple):
@@ -81,8 +81,8 @@ class Schedule:
 
 
 def lengths_of(schedule: Schedule, given_k: int, k: int, depth: int) -> tuple[int, ...]:
-    """Return the lengths of the parts of K, which is a multiple of ``depth``: that of the operands, ``given_k``, filled
-    up. Raises BadSchedule.
+    """Return the lengths of the parts into which a schedule cuts K. ``given_k``: the K of the operands. ``k``: the K
+    after it was filled up with zeros, a multiple of ``depth``, the K of an instruction. Raises BadSchedule.
     """
     given, count = schedule.split_k, k // depth
     if isinstance(given, int):

@@ -23,10 +23,10 @@ Scales = tuple[Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class Term:
-    """A term of a sum. ``exponent``: that of its alignment; None for a zero that does not count.
+    """A term of a sum. ``exponent``: the exponent by which it is aligned; None for a zero that does not count.
 
-    ``zeros``: whether it consists only of -0, and only of +0; both are False if it is not a zero. ``special``: NaN,
-    +infinity or -infinity as "nan", 1, -1; None for a number.
+    ``zeros``: whether the term consists only of -0, and whether it consists only of +0; both are False if it is not a
+    zero. ``special``: "nan" for a NaN, 1 for +infinity, -1 for -infinity; None for a number.
     """
 
     value: Fraction
@@ -79,8 +79,8 @@ def accumulate(
     """Return A * B + C for a row of A, a column of B and an element of C, as codes: a code of D.
 
     K is that of the operation, or a multiple: then there are several instructions. ``scales``: one for each
-    ``op.block`` elements. ``steps``: takes those of a register in fixed point. Raises ValueError if the rule does not
-    go with the types.
+    ``op.block`` elements. ``steps``: the steps of a register in fixed point are added to it. Raises ValueError if the
+    rule cannot be used with the types.
     """
     rule.check((op.a, op.b), op.d, op.scale)
     places, at_end, size = places_of(rule, op, len(a)), rule.c == "end", op.shape[2]
@@ -113,7 +113,7 @@ def accumulate(
 
 
 def nan_of(rule: Accumulator, fmt: FloatFormat) -> int:
-    """Return the code of ``fmt`` that NaN results get under the rule."""
+    """Return the code of ``fmt`` that a NaN result has under the rule."""
     return fmt.code_mask >> 1 if rule.nan == "ones" else fmt.nan_code or 0
 
 
@@ -289,7 +289,9 @@ def _flushed(fmt: FloatFormat, code: int) -> int:
 
 
 def held_by(rule: Accumulator, number: int) -> int:
-    """Return the part of a number that a register in fixed point holds, in units of its last place."""
+    """Return what a register in fixed point holds after a number is written to it: the number wrapped or saturated.
+    Both are in units of its last place.
+    """
     if rule.msb is None or rule.lsb is None:
         return number
     half = 1 << rule.msb - rule.lsb
