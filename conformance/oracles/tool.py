@@ -40,11 +40,19 @@ def run_bounded(
     """Run a program with ``data`` on standard input, and stop everything that it started when it ends.
 
     Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, with what it said until then, "garbage"
-    if it prints more than ``limit`` bytes.
+    if it prints more than ``limit`` bytes. Raises InputError if no temporary file takes ``data``.
     """
     name = os.path.basename(command[0])
-    with tempfile.TemporaryFile() as given:
-        given.write(data)
+    with tempfile.TemporaryFile(buffering=0) as given:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[given.write(left) :]
+        except OSError as error:
+            raise InputError(
+                f"cannot write the input of {name} to a temporary file: {error.strerror}",
+                hint="make room in the folder for temporary files, or name another one by TMPDIR",
+            ) from None
         given.seek(0)
         try:
             process = subprocess.Popen(
