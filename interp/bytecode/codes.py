@@ -98,7 +98,7 @@ _IDENTITY, _PERMUTATION, _PROJECTION, _GENERAL = range(4)
 
 @lru_cache(maxsize=64)
 def identity_map(rank: int) -> at.AffineMapAttr:
-    """Return the map that returns its dimensions in order."""
+    """Return the map of ``rank`` dimensions that returns its dimensions in order."""
     return at.AffineMapAttr(rank, 0, tuple(dimension(position) for position in range(rank)))
 
 

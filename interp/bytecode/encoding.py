@@ -129,9 +129,11 @@ class ByteCursor:
         return int.from_bytes(self.data[pos : pos + 1 + more], "little") >> (more + 1)
 
     def varint_at(self, pos: int) -> tuple[int, int]:
-        """Return the integer at ``pos`` and its end: `varint` for loops that keep the position themselves.
+        """Return the integer at ``pos`` and the position after it. It is `varint` for loops that keep the position
+        themselves.
 
-        A short integer may end beyond the section, which the loop must check. Raises IndexError at the end of the file.
+        If the integer is short, its end may lie beyond the section; the loop must check this. Raises IndexError at the
+        end of the file.
         """
         data = self.data
         first = data[pos]
@@ -151,13 +153,13 @@ class ByteCursor:
         return (value >> 1) ^ -(value & 1)
 
     def flagged(self) -> tuple[int, bool]:
-        """Read an integer, and a flag in its lowest bit."""
+        """Read an integer whose lowest bit is a flag; return the other bits, and the flag."""
         value = self.varint()
         return value >> 1, bool(value & 1)
 
     def below(self, number: int, count: int, what: str, start: int) -> int:
-        """Return a number if it is below ``count``, else raise BytecodeError at ``start``; ``what`` names the
-        number.
+        """Return ``number`` if it is below ``count``. Else raise BytecodeError at the offset ``start``, with ``what``
+        as the name of the number.
         """
         if number >= count:
             self.fail(f"{what} {number} does not exist: there are {count}", start)
@@ -169,8 +171,8 @@ class ByteCursor:
         return self.below(self.varint(), count, what, start)
 
     def count(self, size: int = 1) -> int:
-        """Read a number of things that take at least ``size`` bytes each. Raises BytecodeError for more things than the
-        rest can hold.
+        """Read a number of things, each of which takes at least ``size`` bytes. Raises BytecodeError if the remaining
+        bytes cannot hold so many.
         """
         pos = self.pos
         value = self.varint()
@@ -225,7 +227,7 @@ class ByteCursor:
 
 
 class Emitter:
-    """A buffer of bytes to write. ``alignment``: the largest alignment of its parts."""
+    """A buffer to which the bytes of a section are written. ``alignment``: the largest alignment of its parts."""
 
     __slots__ = ("alignment", "data")
 

@@ -11,7 +11,9 @@ _ARTIFACT = 13
 
 
 def artifact_in(data: bytes | memoryview) -> bytes | memoryview | None:
-    """Return the artifact in what `jax.export.Exported.serialize` returns; None for other data."""
+    """Return the artifact of StableHLO in ``data``, the bytes that `jax.export.Exported.serialize` returns; None for
+    other bytes.
+    """
     try:
         (table,) = struct.unpack_from("<I", data)
         (back,) = struct.unpack_from("<i", data, table)

@@ -48,8 +48,8 @@ class CodeSource(Protocol):
         """Read the number of a dialect resource, and return its key."""
 
     def spend(self, count: int) -> None:
-        """Count objects that the reader makes although the file has no byte for each. Raises BytecodeError for too many
-        of them.
+        """Count ``count`` objects for which the file has no bytes of their own. Raises BytecodeError if all these
+        objects together are too many.
         """
 
 
@@ -113,7 +113,9 @@ class CodeSink:
 
 
 class Field(NamedTuple):
-    """A part of an encoding. ``read`` gets the values of the fields before it, ``write`` those of all fields."""
+    """A part of an encoding: a function that reads it and one that writes it. ``read`` also gets the values of the
+    fields before it, ``write`` those of all fields.
+    """
 
     read: Callable[[CodeSource, tuple[Any, ...]], Any]
     write: Callable[[CodeSink, Any, tuple[Any, ...]], object]
@@ -225,7 +227,7 @@ BLOB = Field(read_blob, lambda sink, value, _: sink.blob(value))
 
 
 def bits_of(type: ty.Type) -> int | None:
-    """Return the bits of a number of that type; None for a type without numbers."""
+    """Return the number of bits of a number of that type; None for a type whose values are not numbers."""
     if isinstance(type, ty.IntegerType):
         return type.width
     if isinstance(type, ty.FloatType):
@@ -325,7 +327,9 @@ def _container(source: CodeSource, before: tuple[Any, ...]) -> Any:
 
 
 def read_elements(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElementsAttr:
-    """Read the elements of the type before them, as MLIR 22 stores them in memory."""
+    """Read the elements of an attribute, as MLIR 22 stores them in memory. Their type is the last value in
+    ``before``.
+    """
     type = _container(source, before)
     start = source.cursor.pos
     data = read_blob(source, before)
@@ -400,7 +404,9 @@ _WORD = 1 << 32
 
 
 def wrong(thing: Any) -> str | None:
-    """Return the error of an attribute or a type as text, without the errors of its parts; None if there is none."""
+    """Return what is wrong with an attribute or a type, as text; None if nothing is. The attributes and types in it are
+    not checked.
+    """
     rule = _RULES.get(type(thing))
     return None if rule is None else rule(thing)
 

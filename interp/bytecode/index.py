@@ -121,9 +121,9 @@ Likeness = tuple[dict[str, at.Attribute], list[Type], int]
 class OpName:
     """An op's name. ``registered``: its properties have a native layout.
 
-    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: for each set
-    of parts of an op of this name: the number of bytes between location and operands of the first such op, and the
-    parts that these bytes encode.
+    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: for each
+    combination of parts that an op may have: the number of bytes between location and operands of the first op that has
+    it, and the parts that these bytes encode.
     """
 
     name: str
@@ -303,8 +303,8 @@ class FileIndex:
         return self.keys[self.cursor.number(len(self.keys), "resource")]
 
     def spend(self, count: int, offset: int | None = None) -> None:
-        """Count objects that the reader makes although the file has no byte for each. Raises BytecodeError for too many
-        of them.
+        """Count ``count`` objects for which the file has no bytes of their own. Raises BytecodeError if all these
+        objects together are too many.
         """
         self.unwritten += count
         if self.unwritten > self.most_unwritten:
@@ -320,11 +320,11 @@ class FileIndex:
         return made
 
     def position_at(self, number: int) -> Place | None:
-        """Return the position that the attribute with this number encodes, and store it; None if the attribute is not a
-        position.
+        """Return the position in a source file that the attribute with this number encodes, and store it; None if the
+        attribute is not a position.
 
-        Most attributes of a file are positions in one file, and ops use them in their order. Therefore they are read
-        here without their row of the table, and the positions that follow this one are read and stored, too.
+        Most attributes of a bytecode file are positions in one source file, and ops use them in order. Therefore
+        positions have code of their own here, which also reads and stores the positions that follow this one.
         """
         entry = self.attributes[number]
         if entry.__class__ is not tuple or entry[0] != "builtin" or not entry[3]:
@@ -532,7 +532,7 @@ class FileIndex:
         cursor.finish("the properties")
 
     def properties_of(self, op: OpName, number: int, cursor: ByteCursor, start: int) -> dict[str, at.Attribute]:
-        """Return the properties of a registered op by their number."""
+        """Return the properties of a registered op. ``number``: the number of the properties in the file."""
         known = op.known.get(number)
         if known is None:
             known = op.known[number] = self._native(op, number, cursor, start)
@@ -587,12 +587,12 @@ class FileIndex:
         return ByteCursor(content.data, content.pos, content.end)
 
     def skipped_properties(self, number: int, cursor: ByteCursor, start: int) -> str:
-        """Return the bytes of properties whose layout is not known, in hexadecimal."""
+        """Return the bytes of properties in hexadecimal, for an op whose properties have an unknown layout."""
         content = self._blob(number, cursor, start)
         return bytes(content.data[content.pos : content.end]).hex()
 
     def raw_properties(self, number: int, cursor: ByteCursor, start: int) -> at.Attribute:
-        """Return the one attribute that holds the properties of an op that was not registered."""
+        """Return the attribute that holds all properties of an op that was not registered."""
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
         attribute = self.attribute()
         self.cursor.finish("properties of an unregistered op")

@@ -110,7 +110,9 @@ _FIELDS: Mapping[str, Field] = {
 
 @lru_cache(maxsize=256)
 def code_of(definition: AttributeDefinition | EnumDefinition, schema: Schema) -> Code:
-    """Return the row of an attribute that has a code, in a version of MLIR. Raises Unsupported if it is not known."""
+    """Return the row of the table of codes for an attribute of a dialect, in a version of MLIR. Raises Unsupported if
+    its code is not known.
+    """
     assert definition.code is not None
     if isinstance(definition, EnumDefinition):
         cases, make_case = definition.names, definition.attribute
@@ -170,9 +172,9 @@ MAX_SPARSE_POSITION = 256
 
 
 class Layout(NamedTuple):
-    """The layout of an op's properties: their names and whether they are required, the properties with numbers of
-    operands or results that follow and how many numbers they have, and the names of the flags and of the plain numbers
-    between them.
+    """The layout of an op's properties in bytecode: first the properties, by name and whether they are required; then
+    the properties that are lists of numbers of operands or results, with the length of each. In between, the names of
+    the flags and of the plain numbers.
     """
 
     fields: tuple[tuple[str, bool], ...]
@@ -183,7 +185,9 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
-    """Return the layout that MLIR of that schema writes in that version of the format."""
+    """Return the layout of an op's properties that MLIR of this schema writes, in this version of the
+    bytecode format.
+    """
     fields = [
         (prop.name, not prop.optional and prop.default is None)
         for prop in definition.properties
@@ -201,7 +205,9 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
 
 
 def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
-    """Read numbers of operands: all of them, or only those that are not 0, with their positions in the low bits."""
+    """Read ``count`` numbers of operands. The file holds all of them, or only those that are not 0, with their
+    positions in the low bits.
+    """
     start = cursor.pos
     length, sparse = cursor.flagged()
     if length > count:
@@ -227,8 +233,8 @@ def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
 
 
 def segments_of(sizes: Attribute | None) -> bytes:
-    """Write numbers of operands as `read_segments` reads them. MLIR omits the zeros if at least half of the numbers are
-    zero.
+    """Return the bytes of numbers of operands, as `read_segments` reads them. MLIR omits the zeros if at least half of
+    the numbers are zero.
     """
     assert isinstance(sizes, DenseArrayAttr)
     numbers = sizes.values
@@ -473,7 +479,9 @@ class Numbering:
         return self.dialects.setdefault(name, len(self.dialects))
 
     def member(self, thing: Thing) -> NumberedEntry:
-        """Return the entry of something that belongs to the module itself, and count one more use of it."""
+        """Return the entry of an attribute or a type that an object of the module holds, and count one more use of it.
+        Such a thing is found by its identity, which is faster than `entry`.
+        """
         found = self._known.get(id(thing))
         if found is None:
             found = self._known[id(thing)] = self.entry(thing)
@@ -660,11 +668,12 @@ def _region_of_block(block: Block | None) -> Region | None:
 
 
 def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
-    """Return the orders in which MLIR keeps the uses of values, for values whose order is not that of the places from
-    last to first. An order has the positions of the uses from the last to the first.
+    """Return the orders in which MLIR keeps the uses of values, for each value whose uses are not in the order of the
+    text from last to first.
 
-    MLIR puts each new use in front. Reading a text, it makes an op after those in its regions. The uses before the
-    definition of a value are moved to it one by one, and so end up in reverse order.
+    An order lists the positions of the uses, the last use first. MLIR puts each new use in front. When it reads text,
+    it makes an op after the ops in its regions. The uses before the definition of a value are moved to it one by one,
+    and so end up in reverse order.
     """
     if module.use_orders is not None:
         return _still_valid(module)
@@ -739,8 +748,9 @@ def _still_valid(module: Module) -> dict[SSAValue, tuple[int, ...]]:
 def map_order(keys: Sequence[int]) -> list[int]:
     """Return ascending keys in the order in which LLVM's DenseMap of unsigned integers iterates over them.
 
-    The number of buckets is a power of two and doubles when three quarters are full. A key belongs in the bucket of 37
-    times its value; if that is taken, in the one that is one, then two, then three … further on.
+    The number of buckets is a power of two and doubles when three quarters are full. A key belongs in the bucket whose
+    number is 37 times its value. If that is taken, the next one is tried that is 1 further on, then 2 from there, then
+    3, and so on.
     """
     buckets: list[int | None] = []
     for count, key in enumerate(keys, 1):

@@ -656,7 +656,9 @@ def _value_of(value: SSAValue, values: Mapping[SSAValue, SSAValue], aliases: Map
 
 
 def of_vhlo(module: Module) -> Module:
-    """Return the module of StableHLO for one of VHLO, of any version. Raises Unsupported for a malformed artifact."""
+    """Return a module of VHLO, of any version, as a module of StableHLO. Raises Unsupported for a malformed
+    artifact.
+    """
     return _rebuilt(module, _head_of_vhlo, _builtin)
 
 
@@ -687,7 +689,9 @@ def _head_of_vhlo(op: Operation) -> _Head | None:
 
 
 def to_vhlo(module: Module, version: Version = LATEST, strip: bool = False) -> Module:
-    """Return the module of VHLO for one of StableHLO. Raises Unsupported for what the version does not have."""
+    """Return a module of StableHLO as a module of VHLO of this version. ``strip``: leave the locations out. Raises
+    Unsupported if the version does not have something.
+    """
     made = _rebuilt(module, lambda op: _head_to_vhlo(op, version), _type, strip)
     made.use_orders = _use_orders(made, version)
     return made

@@ -102,7 +102,7 @@ class Body:
             cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
 
     def top(self, cursor: encoding.ByteCursor) -> Operation:
-        """Read the one op of the outermost section, with all that is in it."""
+        """Read the only op of the outermost section, with everything that is in it, and return it."""
         start = cursor.pos
         count, has_arguments = cursor.flagged()
         if count != 1 or has_arguments:
@@ -565,7 +565,7 @@ def registry_of(file: Container) -> Registry:
 def read_as(
     file: Container, schema: Schema, registry: Registry, allow_unregistered: bool, skip_unknown: bool = False
 ) -> Module:
-    """Read the module of a file as one schema writes it; it is not verified."""
+    """Return the module of a file, read as MLIR of this schema writes it. It is not verified."""
     index = FileIndex(file, schema, registry, allow_unregistered)
     try:
         index.read()

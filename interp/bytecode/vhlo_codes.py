@@ -172,8 +172,8 @@ TYPES = (
 
 @lru_cache(maxsize=1024)
 def builtin_of(type: ty.Type) -> ty.Type | None:
-    """Return the type of StableHLO for a type of VHLO, or the type itself if it is of another dialect; None if there is
-    none.
+    """Return the type of StableHLO that a type of VHLO stands for; None if there is none. A type of another dialect is
+    returned as it is.
     """
     if not isinstance(type, VhloType):
         return type
@@ -496,7 +496,7 @@ def vhlo_attribute(name: str, *values: Any) -> DialectAttr:
 
 @lru_cache(maxsize=4096)
 def since_of(thing: at.Attribute | ty.Type) -> Version:
-    """Return the first version that has an attribute or a type of VHLO with everything in it."""
+    """Return the first version of VHLO that has this attribute or type and everything in it."""
     if isinstance(thing, VhloType):
         return max([_SINCE.get(thing.mnemonic, FIRST), *map(since_of, thing.parts)])
     if isinstance(thing, DialectAttr) and thing.definition.dialect == "vhlo":

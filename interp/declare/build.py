@@ -128,7 +128,9 @@ def _sizes_text(sizes: Sequence[int]) -> str:
 
 
 def divisions(slots: Sequence[Slot], count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to divide ``count`` values among declared operands, as the number of values of each operand."""
+    """Yield the ways to divide ``count`` values among declared operands. Each is a tuple with the number of values of
+    each operand.
+    """
     if not slots:
         if not count:
             yield ()
@@ -178,10 +180,7 @@ def single_op_module(
 
 
 def with_rounding(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of an op with MLIR's keyword in place of any name of a rounding mode.
-
-    Raises VerifyError for a name that is not a rounding mode.
-    """
+    """Return the keywords of an op, in which another name of a rounding mode is replaced by MLIR's name."""
     return {name: _rounding(value) if name in _ROUNDINGS else value for name, value in given.items()}
 
 
@@ -239,7 +238,7 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
 def completed(
     definition: OpDefinition, given: Mapping[str, Any], count: int
 ) -> tuple[dict[str, at.Attribute], Sequence[ty.Type]]:
-    """Return the properties of an op of ``count`` operands, and the element types of the operands that the properties
+    """Return the properties of an op with ``count`` operands, and the element types of the operands that the properties
     determine. Properties that such an op may omit are added (`OpDefinition.assume`). Raises the errors of
     `op_properties`.
     """

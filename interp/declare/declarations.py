@@ -65,8 +65,8 @@ def same_element(one: str, other: str, what: str) -> TypeRule:
 
 
 def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
-    """Return the rule that the type of slot ``name`` is what ``derive`` returns for the type of ``source``
-    (`TypesMatchWith`).
+    """Return the rule that the type of slot ``name`` is the result of ``derive`` for the type of slot ``source``
+    (`TypesMatchWith`). ``message``: the verifier's error.
     """
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
@@ -80,8 +80,8 @@ def derived_type(name: str, source: str, derive: Callable[[Type], Type], message
 
 
 def inferred_type(name: str, source: str, derive: Callable[[Any], Any]) -> TypeRule:
-    """Return the rule that infers the type of slot ``name`` from that of ``source`` if the type is not written. It
-    accepts any type; the op's verifier checks it.
+    """Return the rule that infers the type of slot ``name`` from that of slot ``source`` if the text does not write it.
+    It accepts any type, since the op's verifier checks the type.
     """
     return replace(derived_type(name, source, derive, ""), holds=lambda types, properties: True)
 
@@ -100,8 +100,8 @@ def type_of_property(name: str, prop: str, message: str) -> TypeRule:
 
 
 def inferred_type_of_property(name: str, prop: str) -> TypeRule:
-    """Return the rule that infers the type of slot ``name`` from the attribute ``prop``, for a type that is not
-    written. It accepts any type; the op's verifier checks it.
+    """Return the rule that infers the type of slot ``name`` from the attribute ``prop`` if the text does not write it.
+    It accepts any type, since the op's verifier checks the type.
     """
     return replace(type_of_property(name, prop, ""), holds=lambda types, properties: True)
 
@@ -164,7 +164,7 @@ class Trait(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TypeKind:
-    """The class of a type in MLIR (``builtin.vector``), which a custom form that writes the type requires."""
+    """The class of a type in MLIR (``builtin.vector``). A custom form that writes the type requires this class."""
 
     name: str
     accepts: Callable[[Type], bool]
@@ -195,7 +195,7 @@ class Arity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A named operand or result."""
+    """A named operand or result in the declaration of an op."""
 
     name: str
     constraint: TypeConstraint
@@ -260,7 +260,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class RegionSlot:
-    """A named region."""
+    """A named region in the declaration of an op."""
 
     name: str
     arity: Arity = Arity.ONE
@@ -268,7 +268,7 @@ class RegionSlot:
 
 @dataclass(frozen=True, slots=True)
 class SuccessorSlot:
-    """A named successor block."""
+    """A named successor block in the declaration of an op."""
 
     name: str
     arity: Arity = Arity.ONE
@@ -347,7 +347,7 @@ class OpDefinition:
 
     @property
     def has_properties(self) -> bool:
-        """Tell whether the op has inherent attributes."""
+        """Whether the op has inherent attributes."""
         return bool(self.properties) or Trait.ATTR_SIZED_OPERAND_SEGMENTS in self.traits
 
     def property_named(self, name: str) -> Property | None:

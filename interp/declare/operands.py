@@ -29,7 +29,7 @@ def is_inherent(definition: OpDefinition, name: str) -> bool:
 
 
 def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:
-    """Store the default of each property that has one and is absent."""
+    """Add the default of each property that has one and is absent to ``properties``."""
     for name, attribute in default_properties(definition):
         if name not in properties:
             properties[name] = attribute
@@ -37,7 +37,7 @@ def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> 
 
 @cache
 def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
-    """Return the properties that have a default, each with its default."""
+    """Return the properties that have a default, as pairs of name and default."""
     found: list[tuple[str, Attribute]] = []
     for prop in definition.properties:
         if prop.flag:
@@ -85,7 +85,9 @@ def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
 
 
 def shares_name(slot: SuccessorSlot) -> str:
-    """Return the name of the property that says how many values each block of a variadic successor gets."""
+    """Return the name of the property that holds, for a variadic successor, the number of values that each
+    block gets.
+    """
     return f"{slot.name}_operand_segments"
 
 
@@ -96,9 +98,10 @@ def shares_of(operation: Operation, slot: SuccessorSlot) -> tuple[int, ...]:
 
 
 def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
-    """Give each successor its operands, which the generic form lists among the operands of the op. Return the new
-    lists. Returns no lists if the op has no successor operands, or if their numbers do not match; the verifier reports
-    that.
+    """Give each successor its operands, which the generic form lists among the operands of the op. Return these lists.
+
+    No list is returned if the op has no successor operands, or if their numbers do not match; the verifier then reports
+    it.
     """
     definition = operation.definition
     if definition is None:

@@ -167,7 +167,7 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
 
 
 class Out:
-    """The printed text of one op, with MLIR's rules for the spaces in it."""
+    """The printed text of one op while it is made, with MLIR's rules for the spaces in it."""
 
     __slots__ = ("punctuation", "space", "text")
 
@@ -311,7 +311,7 @@ def keyword(definition: EnumDefinition) -> ParameterKind:
 
 
 def attribute(accepts: Callable[[Attribute], bool]) -> ParameterKind:
-    """Return the kind of an attribute that is checked as it is read."""
+    """Return the kind of a parameter that is an attribute. ``accepts``: the check that is made when it is read."""
 
     def read(p: TokenParser) -> Attribute:
         at = p.pos
@@ -332,7 +332,7 @@ SYMBOL = attribute(lambda found: isinstance(found, SymbolRefAttr))
 
 
 def with_interface(word: str) -> ParameterKind:
-    """Return the kind of a dialect's attribute that has an interface."""
+    """Return the kind of a parameter that is an attribute of a dialect with this interface."""
     return attribute(lambda found: has_interface(found, word))
 
 
@@ -342,8 +342,8 @@ def has_interface(found: Attribute, word: str) -> bool:
 
 
 def nested(definition: AttributeDefinition) -> ParameterKind:
-    """Return the kind of an attribute whose definition is fixed: it is printed without its mnemonic, and may be written
-    with it.
+    """Return the kind of a parameter that is an attribute of this definition. It is printed without its mnemonic; the
+    reader accepts it with or without.
     """
 
     def read(p: TokenParser) -> Attribute:

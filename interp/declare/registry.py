@@ -95,7 +95,7 @@ def op_hint(name: str, dialects: Mapping[str, Dialect], functions: Collection[st
 
 
 def unknown_dialect(dialect: str, dialects: Iterable[str]) -> str:
-    """Return a hint for an op of a dialect that is not known."""
+    """Return a hint for an op whose dialect is not known. ``dialects``: the names of the known ones."""
     return f"halfulp evaluates no op of the dialect {dialect}; it knows the dialects {', '.join(dialects)}"
 
 

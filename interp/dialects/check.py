@@ -1,7 +1,8 @@
 """The check dialects of IREE (release 3.13) and of StableHLO's tests: what a test expects of its results.
 
-Both have one name. IREE writes the operands in parentheses, StableHLO (`tests/CheckOps.td`) does not; a generic form is
-IREE's. IREE counts what fails and goes on. Here the first op that fails stops the run.
+Both dialects are called ``check``. IREE writes the operands in parentheses, StableHLO (`tests/CheckOps.td`) does not. A
+generic form is taken as IREE's. IREE counts the ops that fail and continues; here the first op that fails stops the
+run.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _require(op: Operation, given: Value, expected: Value | None, agree: Mask) -
 
 
 def defined(op: Operation, *values: Value) -> None:
-    """Raise UndefinedBehavior for an operand with poison."""
+    """Raise UndefinedBehavior if an element of an operand is poison."""
     for value in values:
         if value.poison is not None:
             place = tuple(int(k) for k in np.argwhere(value.poisoned)[0])
@@ -147,7 +148,9 @@ def defined(op: Operation, *values: Value) -> None:
 
 
 def compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tuple[()]:
-    """Return nothing if all elements agree. Raises AssertionFailed, and UndefinedBehavior for poison."""
+    """Compare two values. Raises AssertionFailed if ``agree`` is false for an element, and UndefinedBehavior for
+    poison. The result is the empty tuple, since the op has no results.
+    """
     defined(op, given, expected)
     if given.shape != expected.shape:
         sizes = ["x".join(map(str, value.shape)) for value in (given, expected)]
@@ -377,7 +380,7 @@ _PROBES = "values of probes"
 
 
 def probed(op: Operation) -> Function:
-    """Return the function of interpreter.probe, which keeps its operand under the name ``probe_id``."""
+    """Return the function that runs interpreter.probe: it stores the operand under the name ``probe_id``."""
     name = op.prop("probe_id", at.StringAttr).value
 
     def keep(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Parts of values: take them, move them, replace them, repeat them, and put scalars together."""
+"""Parts of values: functions that take elements out, move, replace or repeat them, and put scalars together."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
 
 
 def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:
-    """Return ids for new poison in the elements that a mask selects, and tell the listeners. Return None for an empty
-    mask.
+    """Make new poison for the elements that a mask selects, and tell the listeners. Return the array of poison ids, or
+    None for an empty mask. ``reason``: why they are poison.
     """
     count = int(np.count_nonzero(where))
     if not count:
@@ -94,7 +94,7 @@ def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0
 
 
 def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return scalars as the elements of an array, in row-major order."""
+    """Return an array of this shape whose elements, in row-major order, are the given scalars."""
     if not elements:
         dtype, trailing = code_layout(ty.element_type(type_))
         return Value(type_, np.zeros(shape + trailing, dtype))
@@ -179,8 +179,8 @@ def data_movement(
     """Return the evaluator of an op that moves elements of its operands to other places, and computes nothing.
 
     ``elements``: the number of leading operands whose elements move, None for all; the others choose the places.
-    ``offsets``: the numbers of the operands that shift one part along an axis, and that axis. The part is taken from
-    the only operand that moves, or is put into the last operand that moves. ``words``, ``scales``: see `OnValues`.
+    ``offsets``: for each operand that shifts a part along an axis, its number and that axis. The part is taken from the
+    only operand whose elements move, or put into the last such operand. ``words``, ``scales``: see `OnValues`.
     """
     return OnValues(
         build,

@@ -1,4 +1,6 @@
-"""What the dialects of elementwise ops share: how their kernels read an op, and the rules of the trait Elementwise."""
+"""Functions for all dialects of elementwise ops: how their kernels read an op, and the rules of the trait
+Elementwise.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def of_width(factory: Callable[[int], Kernel]) -> Elementwise:
 
 
 def integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
-    """Return the builder of kernels of a cast between integers."""
+    """Return a function that makes the kernel of an op that casts between integers. ``factory``: makes the kernel from
+    the two widths.
+    """
 
     def build(op: Operation, settings: Settings) -> Kernel:
         source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
@@ -87,12 +91,16 @@ def rounding_of(op: Operation) -> Rounding:
 
 
 def bool_like(type_: ty.Type) -> ty.Type:
-    """Return i1 in the container of ``type_``: the result type of a comparison."""
+    """Return the result type of a comparison of operands of ``type_``: i1, or a vector or tensor of i1 in the same
+    shape.
+    """
     return ty.with_element(type_, ty.I1)
 
 
 def sizes_agree(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Tell whether two lists of sizes may be the same at run time. None: a size that is not known before."""
+    """Tell whether two lists of sizes may be equal at run time. None stands for a size that is known only
+    at run time.
+    """
     return len(one) == len(other) and all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
 
 
@@ -241,14 +249,16 @@ def elementwise_step(
     settings: Settings,
     properties: Mapping[str, Attribute] | None = None,
 ) -> PointwiseStep:
-    """Return the step of an elementwise op. Poison and errors name the place of ``op``."""
+    """Return a step that computes an elementwise op, for example of arith, as a part of ``op``. Poison and errors name
+    the place of ``op``.
+    """
     inner = elementwise_op(name, operands, result, properties)
     evaluator = evaluator_of(inner)
     return PointwiseStep(inner, evaluator, evaluator.build(inner, settings), settings, op)
 
 
 def neutral(name: str, type_: ty.Type) -> Value:
-    """Return the result of an op of arith that combines no elements: +0 for a sum, else the neutral element."""
+    """Return the result of an op of arith for no elements: +0 for a sum, else the neutral element."""
     width = ty.width_of(type_)
     mnemonic = name.partition(".")[2]
     if isinstance(type_, ty.FloatType):
@@ -320,7 +330,9 @@ def verify_groups(expanded: Shape, collapsed: Shape, groups: Groups) -> str | No
 
 
 def collapsed_shape(expanded: Shape, groups: Groups) -> tuple[int | None, ...]:
-    """Return the sizes of joined dimensions: None if one of the joined sizes is None."""
+    """Return the shape after the dimensions of each group are joined. A size is None if one of the joined sizes is
+    None.
+    """
     found: list[int | None] = []
     for group in groups:
         sizes = [expanded[axis] for axis in group]

@@ -1,4 +1,6 @@
-"""What ops with regions share: parts of custom forms, the rule of edges, and the actions of loops and terminators."""
+"""Functions for ops with regions: parts of custom forms, the rule of edges, and the actions of loops and
+terminators.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Bounds = Callable[[Slots], Sequence[range]]
 
 
 def checked_ranges(op: Operation, lower: Sequence[int], upper: Sequence[int], steps: Sequence[int]) -> Sequence[range]:
-    """Return the values of induction variables. Raises UndefinedBehavior for a step that is not positive."""
+    """Return the values of the induction variables of a loop as ranges, one for each dimension. Raises
+    UndefinedBehavior for a step that is not positive.
+    """
     for number, step in enumerate(steps):
         if step <= 0:
             raise undefined(op, f"step {number} is {step}, but must be positive")
@@ -36,7 +40,9 @@ _MANY = 1 << 16
 
 
 def points_of(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """Yield the points of a box, in row-major order, without making a list of the indices of a long dimension."""
+    """Yield the points of a box, in row-major order. The indices of a dimension are not put into a list, which could be
+    long.
+    """
     if not all(ranges):
         return
     large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
@@ -81,8 +87,8 @@ def over_box(
 ) -> Action:
     """Return the action that runs a loop with one region, whose first arguments are the induction variables.
 
-    ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of the values
-    that the terminator returns. At the end, the slots of the results have the results.
+    ``begin``: steps before the first point. ``after``: a function that makes the steps after each point, from the slots
+    of the values that the terminator returns. These steps must put the results of the op into the slots of the results.
     """
     body = compiler.block(op.regions[0].blocks[0])
     finish = compiler.resume(op)(compiler.slots(op.results))
@@ -180,8 +186,8 @@ def arrow_types(p: OpParser) -> tuple[Type, ...]:
 
 
 def assignments(p: OpParser) -> tuple[list[int], list[int]]:
-    """Read ``(%argument = %operand, …)`` and return the tokens of both. Locations of the arguments are left to the
-    caller.
+    """Read ``(%argument = %operand, …)``. Return the indices of the tokens of the arguments and of the operands. The
+    caller reads the locations of the arguments.
     """
     arguments: list[int] = []
     operands: list[int] = []
@@ -205,7 +211,9 @@ def print_assignments(printer: OpPrinter, keyword: str, block: Block, first: int
 
 
 def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
-    """Print types in parentheses. A single type has none if ``bare`` is true and it is not a function type."""
+    """Return the text of types in parentheses. If ``bare``, a single type that is not a function type has no
+    parentheses.
+    """
     texts = [printer.type(type) for type in types]
     if bare and len(types) == 1 and not isinstance(types[0], ty.FunctionType):
         return texts[0]
@@ -213,12 +221,12 @@ def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
 
 
 def trailing_dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
-    """Print the attributes of an op after a keyword; nothing if it has none."""
+    """Return the text of the attributes of an op, with a keyword in front; the empty text if it has none."""
     return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
 def parenthesised(p: OpParser) -> list[int]:
-    """Read ``(%a, %b, …)`` and return the tokens of the names."""
+    """Read ``(%a, %b, …)`` and return the indices of the tokens of the names."""
     p.expect("(")
     names = p.operand_tokens()
     p.expect(")")
@@ -226,7 +234,7 @@ def parenthesised(p: OpParser) -> list[int]:
 
 
 def read_choice(p: OpParser, at: int, definition: d.OpDefinition, terminator: str) -> list[Region]:
-    """Read ``{…} else {…}``; without the second part its region has no block."""
+    """Read ``{…} else {…}`` and return both regions. If the second part is absent, its region has no block."""
     regions = [p.terminated(p.region(definition.name), terminator, at), Region()]
     if p.take("else"):
         regions[1] = p.terminated(p.region(definition.name), terminator, at)
@@ -246,8 +254,8 @@ def print_choice(printer: OpPrinter, operation: Operation, bare: bool) -> str:
 
 
 def carried(p: OpParser) -> tuple[list[int], list[int], Sequence[Type]]:
-    """Read ``iter_args(%argument = %operand, …) -> (types)``, if it is there. Return both lists of tokens, and the
-    types.
+    """Read ``iter_args(%argument = %operand, …) -> (types)``, if it is there. Return the indices of the tokens of the
+    arguments and of the operands, and the types.
     """
     if not p.take("iter_args"):
         return [], [], ()
@@ -287,7 +295,9 @@ Edge = tuple[str, Sequence[ty.Type], str, Sequence[ty.Type]]
 
 
 def flow(edges: Iterable[Edge]) -> str | None:
-    """Return the first control-flow edge whose types do not fit: (source, types passed, target, types taken)."""
+    """Return the text of an error for the first control-flow edge whose types do not fit; None if all fit. An edge is
+    (source, types that are passed, target, types that the target takes).
+    """
     for source, passed, target, taken in edges:
         where = f"along control flow edge from {source} to {target}"
         if len(passed) != len(taken):
@@ -310,8 +320,8 @@ def flow(edges: Iterable[Edge]) -> str | None:
 def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trips: Callable[[Slots], range]) -> Action:
     """Return the action that runs a loop with one region, whose first argument is the induction variable.
 
-    ``initial``: the slots of the values that the other arguments have in the first trip. ``trips``: returns the values
-    of the induction variable.
+    ``initial``: the slots of the values that the other arguments have in the first trip. ``trips``: a function from the
+    values in slots to the values of the induction variable.
     """
     body = compiler.block(op.regions[0].blocks[0])
     induction, *carried = body.arguments
@@ -380,7 +390,7 @@ def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trip
 
 
 def yielded(op: Operation, compiler: Compiler) -> Action:
-    """Return the action that runs a terminator whose meaning the op around its region defines."""
+    """Return the action that runs a terminator. The op around its region defines what its operands mean."""
     assert compiler.on_yield is not None
     return compiler.on_yield(compiler.slots(op.operands))
 
@@ -392,7 +402,9 @@ def declare_yield(
     verify: Callable[[Operation], str | None] | None = None,
     words: Words | None = None,
 ) -> None:
-    """Declare a terminator with any operands, called ``slot``, whose meaning the op around its region defines."""
+    """Declare a terminator with any operands, whose meaning the op around its region defines. ``slot``: the name of the
+    operands.
+    """
     dialect.op(
         mnemonic,
         f"attr-dict (${slot}^ `:` type(${slot}))?",

@@ -1,4 +1,6 @@
-"""Parts of tensors and memrefs by offsets, sizes and strides, each a number in the text or an operand."""
+"""Parts of tensors and memrefs, given by offsets, sizes and strides. Each of these numbers is in the text or is an
+operand.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ FORM = " ".join(f"custom<DynamicIndexList>(${name}, $static_{name})" for name in
 
 
 class Written(NamedTuple):
-    """The offsets, sizes and strides of a slice as the op states them; None for a number that an operand gives."""
+    """The offsets, sizes and strides of a slice as they are in the text. A number that an operand gives is None."""
 
     offsets: tuple[int | None, ...]
     sizes: tuple[int | None, ...]
@@ -71,7 +73,7 @@ class Written(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The offsets, sizes and strides of a slice at run time. The slice lies inside the whole."""
+    """The offsets, sizes and strides of a slice at run time. The slice lies inside its source."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -116,8 +118,8 @@ def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> st
 
 
 def offsets(op: Operation) -> dict[int, int]:
-    """Return the axis of each offset that is an operand, by the number of the operand. Among the operands for the
-    lists, those for offsets come first.
+    """Return a mapping from the number of an operand to an axis, for each offset that is an operand. The operands for
+    offsets come before those for sizes and strides.
     """
     axes = [axis for axis, number in enumerate(static_numbers(op, "offsets")) if number is None]
     first = len(op.operands) - sum(static_numbers(op, name).count(None) for name in LISTS)
@@ -125,14 +127,14 @@ def offsets(op: Operation) -> dict[int, int]:
 
 
 def written(op: Operation) -> Written:
-    """Return the offsets, sizes and strides that an op states."""
+    """Return the offsets, sizes and strides of an op as they are in its text."""
     return Written(*(static_numbers(op, name) for name in LISTS))
 
 
 def verify_written(lists: Written, rank: int, given: Sequence[int], one_offset: bool = False) -> str | None:
-    """Say why the lists do not fit a rank and the numbers of operands for each list, in the words of MLIR, or None.
-
-    ``one_offset``: the op has one offset, whatever the rank (memref.reinterpret_cast).
+    """Return what is wrong with the lengths of the lists, in MLIR's words, or None. ``rank``: the rank of the source.
+    ``given``: the number of operands for each list. ``one_offset``: the op has one offset, whatever the rank
+    (memref.reinterpret_cast).
     """
     offsets, sizes, strides = map(len, lists)
     if offsets != sizes and not (one_offset and offsets == 1):
@@ -163,7 +165,7 @@ def _unequal(one: str, first: int, other: str, second: int) -> str:
 
 
 def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
-    """Say why a part cannot lie inside a shape, in the words of MLIR, or None."""
+    """Return, in MLIR's words, why a part cannot lie inside a shape; None if it can."""
     for axis, (size, start, count, step) in enumerate(zip(shape, *lists, strict=True)):
         if size is None or start is None:
             continue
@@ -189,9 +191,9 @@ def part_of(op: Operation, lists: Written, operands: Sequence[Any], shape: Seque
 
 
 def kept_axes(sizes: Sequence[int | None], reduced: Sequence[int | None]) -> tuple[int, ...] | None:
-    """Return the axes that remain if dimensions of size 1 are dropped until the sizes are those of ``reduced``.
+    """Return the axes that remain after dimensions of size 1 were dropped so that the sizes are those of ``reduced``.
 
-    None if that is not possible. If there are several ways, it is that of MLIR: the first axes that fit remain.
+    None if that is not possible. If there are several ways, the first axes that fit remain, as in MLIR.
     """
     kept: list[int] = []
     for axis, size in enumerate(sizes):

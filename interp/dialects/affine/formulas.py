@@ -1,9 +1,9 @@
 """Affine expressions as kernels on indices.
 
-A sum or product that does not fit the width of an index is poison, and so is all that is computed from it. In MLIR's
-lowering a product has ``overflow<nsw>``, and its simplifications of maps assume that no step wraps. A division or
-remainder by a number that is not positive is undefined: the lowering refuses such a constant, and folder and lowering
-differ for other numbers. Division by poison is undefined too.
+A sum or product that does not fit the width of an index is poison, and so is everything that is computed from it. The
+reasons: in MLIR's lowering a product has ``overflow<nsw>``, and MLIR's simplifications of maps assume that no step
+wraps. A division or remainder by a number that is not positive is undefined: the lowering refuses such a constant, and
+folder and lowering differ for other numbers. Division by poison is undefined too.
 """
 
 from __future__ import annotations
@@ -99,8 +99,9 @@ _OPERATORS = {
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """An affine expression as a list of numbers: its operands, then ``constants``, then one number per step, computed
-    from two numbers before it. ``result``: the index of the value.
+    """An affine expression as a list of numbers: its operands, then ``constants``, then one number per step. Each step
+    computes its number from two numbers before it. ``result``: the index of the number that is the value of the
+    expression.
     """
 
     operands: int
@@ -149,8 +150,8 @@ def _parts(expr: AffineExpr) -> list[AffineExpr]:
 def apply_kernel(formula: Formula, width: int) -> Kernel:
     """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
 
-    A poison operand may have any number. A divisor that overflowed is replaced by the smallest number, because this is
-    the worst case.
+    A poison operand may stand for any number. A divisor that overflowed is replaced by the smallest integer, which
+    makes the division undefined.
     """
     mask, sign = (1 << width) - 1, 1 << (width - 1)
     spare = np.int64(64 - width)
@@ -235,7 +236,9 @@ def _signed(codes: Codes, spare: np.int64) -> Numbers:
 
 
 def formula_of(map_: AffineMapAttr, result: AffineExpr, settings: Settings) -> Formula:
-    """Return the formula for a result of a map. Raises Unsupported for a constant that an index cannot hold."""
+    """Return the formula of ``result``, one of the results of a map. Raises Unsupported for a constant that an index
+    cannot hold.
+    """
     formula = Formula.of(result, map_.dimensions, map_.symbols)
     if settings.index_width == 32:
         codes = np.array([value & ((1 << 64) - 1) for value in formula.constants], np.uint64)

@@ -163,9 +163,11 @@ Values = Slots | Mapping[int, Any]
 def results_of(
     op: Operation, map_: AffineMapAttr, slots: Sequence[int], settings: Settings, what: str
 ) -> Callable[[Values], list[int]]:
-    """Return the function from slots to the results of a map, as signed numbers.
+    """Return a function from the values in slots to the results of a map, as signed numbers. ``slots``: those of the
+    operands.
 
-    Raises UndefinedBehavior if one of them is poison. ``what``: the name for the error of what depends on them.
+    The function raises UndefinedBehavior if a result is poison. ``what``: the name in that error for what the results
+    are used for.
     """
     kernels = [apply_kernel(formula_of(map_, result, settings), settings.index_width) for result in map_.results]
     half = 1 << (settings.index_width - 1)
@@ -184,8 +186,9 @@ def results_of(
 
 
 def bounds_of(op: Operation, compiler: Compiler) -> tuple[Sequence[int], Callable[[Values], tuple[int, int]], int]:
-    """Return the slots of the values that affine.for carries, the function from slots to its bounds, and its step. The
-    bounds are the largest lower bound and the smallest upper bound.
+    """Return what a run of affine.for needs: the slots of the values that it carries, a function from the values in
+    slots to the lower and the upper bound, and the step. The bounds are the largest lower bound and the smallest upper
+    bound.
     """
     lower, upper, initial = (compiler.slots(values) for values in operand_groups(op))
     first, last = (op.prop(name, AffineMapAttr) for name in ("lowerBoundMap", "upperBoundMap"))

@@ -175,7 +175,9 @@ MAP = d.CustomForm(_parse_map, _print_map)
 
 
 def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Word]) -> list[Word]:
-    """Make the machine code of the results of a map. The run stops if one is not a number."""
+    """Make the machine code of the results of a map, and return them as words. The code stops if a result is not a
+    number.
+    """
     found = []
     for result in map_.results:
         if isinstance(result, AffineConstant):
@@ -188,13 +190,13 @@ def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Wo
 
 
 def memory(op: Operation, low: FunctionLowering) -> None:
-    """Make the machine code of affine.load and affine.store."""
+    """Make the machine code of affine.load or affine.store."""
     map_ = op.prop("map", AffineMapAttr)
     access(op, low, results_of(low, map_, low.words(op.operands[1 if op.results else 2 :])))
 
 
 def extreme(words: Sequence[Word], smallest: bool) -> Word:
-    """Return the smallest or the largest of some signed numbers."""
+    """Make the machine code of the smallest or the largest of some signed numbers, and return the word."""
     found, *rest = words
     for word in rest:
         first = word.less(found, signed=True) if smallest else found.less(word, signed=True)

@@ -63,7 +63,9 @@ class _OverValues(AffineParser):
 
 
 def read_inline(p: OpParser, end: str = "]") -> tuple[AffineMapAttr, list[int]]:
-    """Read expressions up to the token ``end``, and return their map and the tokens of its operands."""
+    """Read affine expressions up to the token ``end``. Return their map, and the indices of the tokens of
+    its operands.
+    """
     inner = _OverValues(p)
     inner.results += p.until(end, inner.expression)
     dimensions, symbols = inner.found[Dimension], inner.found[Symbol]
@@ -84,14 +86,16 @@ def print_inline(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSA
 
 
 def read_place(p: OpParser) -> tuple[AffineMapAttr, list[int]]:
-    """Read ``[%i + 1, %j]``, the indices of an element, and return their map and the tokens of its operands."""
+    """Read ``[%i + 1, %j]``, the indices of an element. Return their map, and the indices of the tokens of its
+    operands.
+    """
     if not p.take("["):
         p.wrong_token("expected '[' in affine map")
     return read_inline(p)
 
 
 def read_lists(p: OpParser) -> tuple[list[int], int]:
-    """Read ``(%dimensions)[%symbols]``. Return the tokens and the number of dimensions."""
+    """Read ``(%dimensions)[%symbols]``. Return the indices of the tokens, and the number of dimensions."""
     p.expect("(")
     tokens = p.operand_tokens()
     p.expect(")")
@@ -110,13 +114,15 @@ def print_lists(printer: OpPrinter, dimensions: int, operands: Sequence[SSAValue
 
 
 def used(p: OpParser, tokens: Sequence[int]) -> list[SSAValue]:
-    """Return the values that these tokens name; each has the type index."""
+    """Return the values of type index that these tokens name. ``tokens``: the indices of the tokens."""
     return [p.use(token, INDEX) for token in tokens]
 
 
 def read_groups(p: OpParser, word: str) -> tuple[AffineMapAttr, list[int], list[int]]:
-    """Read ``(%i + 1, max(%j, 3))``: expressions of values; ``word`` stands before several expressions in one place.
-    Return their map, the tokens of its operands, and the number of results in each place.
+    """Read ``(%i + 1, max(%j, 3))``: one or several expressions for each place. ``word`` (here ``max``) stands before
+    several expressions in one place.
+
+    Return their map, the indices of the tokens of its operands, and the number of results in each place.
     """
     inner = _OverValues(p)
     sizes: list[int] = []
@@ -144,7 +150,7 @@ def read_groups(p: OpParser, word: str) -> tuple[AffineMapAttr, list[int], list[
 def inline_group(
     printer: OpPrinter, map_: AffineMapAttr, results: Sequence[AffineExpr], operands: Sequence[SSAValue]
 ) -> str:
-    """Print some results of a map over its operands."""
+    """Return the text of some results of a map over its operands."""
     return print_inline(printer, AffineMapAttr(map_.dimensions, map_.symbols, tuple(results)), operands)
 
 
@@ -263,7 +269,9 @@ def dimension_as_symbol(value: SSAValue) -> bool:
 
 
 def misused(operands: Sequence[SSAValue], dimensions: int) -> str | None:
-    """Return the error of the operands of a map as text. The first ``dimensions`` operands are dimensions."""
+    """Return what is wrong with the operands of a map, or None. The first ``dimensions`` operands are dimensions, the
+    others symbols.
+    """
     for number, value in enumerate(operands):
         standing = _standing(value)
         if standing is _Standing.OTHER and number < dimensions:
@@ -376,8 +384,9 @@ def at_map(
     words: Words | None = None,
     over_lanes: Callable[[Operation, Settings], Function] | None = None,
 ) -> OnValues:
-    """Return the evaluator of an access of memref whose indices come from a map; the operands of the map begin at
-    ``first``. ``over_lanes``: the access in a batch.
+    """Return the evaluator of an access to a memref whose indices are the results of a map. ``access``: the access to
+    the element at these indices; ``over_lanes``: the same in a batch. ``first``: the number of the first operand of the
+    map.
     """
 
     def build(op: Operation, settings: Settings) -> Function:

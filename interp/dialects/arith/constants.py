@@ -26,7 +26,8 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
 
 
 def attribute_value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Value:
-    """Return the value of type ``type_`` that an attribute of an op encodes, with the marks of a recorder.
+    """Return the value of type ``type_`` that an attribute of an op encodes. If the run has a recorder, the value gets
+    its marks.
 
     Raises TypeMismatch for an index that does not fit into 32 bits if the settings ask for 32, LimitExceeded for a
     splat too large to hold, and InputError for a resource that is missing or of the wrong size.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def typed_operands(p: OpParser) -> tuple[list[int], list[Type]]:
-    """Read ``%a, %b : type, type)`` or ``)``."""
+    """Read ``%a, %b : type, type)`` or ``)``. Return the indices of the tokens of the operands, and their types."""
     tokens = p.operand_tokens()
     types: list[Type] = []
     if tokens:
@@ -92,7 +92,9 @@ def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
 
 
 def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
-    """Return the code of a case's value. Raises ParseError if it does not fit the type of the flag."""
+    """Return the value of a case as a code. Raises ParseError if it does not fit the type of the flag. ``at``: the
+    token that the error names.
+    """
     if not -(1 << type.width >> 1) <= value < 1 << type.width:
         p.error(f"the case value does not fit the type '{type}' of the flag", at)
     return value & ((1 << type.width) - 1)

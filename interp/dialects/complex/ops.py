@@ -1,7 +1,7 @@
 """The complex dialect (`ComplexOps.td`): the 29 ops of MLIR 22.
 
-Constants, parts, sums, differences, signs and comparisons are run. For all others MLIR defines neither the order of
-the roundings nor the special values, so that they are read, verified and printed, and named when they are run.
+Constants, parts, sums, differences, signs and comparisons are run. For all others MLIR defines neither the order of the
+roundings nor the special values. They are read, verified and printed; to run one is an error that names it.
 """
 
 from __future__ import annotations

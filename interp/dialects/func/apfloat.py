@@ -166,7 +166,9 @@ FUNCTIONS: Mapping[str, _Function] = {_PREFIX + name: function for name, functio
 
 @dataclass(eq=False)
 class ApfloatStep:
-    """The step of a call of one function. Ops are built once for each choice of the selectors."""
+    """The step of a call of one function of the library. The first arguments of the call, such as the number of the
+    format, select the ops that it runs; they are made once for each selection.
+    """
 
     call: Operation
     function: _Function

@@ -139,7 +139,9 @@ _FUNCTIONS: Mapping[str, _Function] = dict(_functions())
 
 
 def libm_step(call: Operation, target: Operation, settings: Settings) -> ElementwiseStep | None:
-    """Return the step of a call of a function of the library; None if the name and the types are not those of one."""
+    """Return the step of a call of a function of the C library libm; None if name and types are not those of such a
+    function.
+    """
     found = _FUNCTIONS.get(target.symbol_name or "")
     if found is None or (found.operands, (found.result,)) != (argument_types(target), result_types(target)):
         return None
@@ -223,7 +225,7 @@ def _types(types: Sequence[Type]) -> str:
 
 
 def type_of_function(function: Operation | None) -> FunctionType | None:
-    """Return the type of a func.func; None if there is no op, or if it has no type of a function."""
+    """Return the type of a func.func; None if ``function`` is None or if its type is not a function type."""
     if function is None:
         return None
     attribute: Attribute | None = function.properties.get("function_type")
@@ -231,8 +233,8 @@ def type_of_function(function: Operation | None) -> FunctionType | None:
 
 
 def wrong_attributes(function: Operation, arguments: int, results: int) -> str | None:
-    """Return the error of the attributes of a function's arguments and results, whose numbers are given; None if there
-    is none.
+    """Return what is wrong with the attributes of a function's arguments and results, or None. ``arguments``,
+    ``results``: their numbers.
     """
     for name, what, count in (("arg_attrs", "argument", arguments), ("res_attrs", "result", results)):
         attributes = function.properties.get(name)
@@ -372,7 +374,9 @@ def caller(
     compiler: Compiler,
     after: Segment,
 ) -> Action:
-    """Return the action that calls ``target`` with the values of some slots, and then continues at ``after``."""
+    """Return the action that calls the function ``target`` with the values of the slots ``operands``, puts its results
+    into the slots ``results``, and continues with the segment ``after``.
+    """
     if not target.regions[0].blocks:
         return _external_call(op, target, operands, results, compiler.settings, after)
     limit, code_of, new_frame = compiler.settings.max_depth, compiler.code_of, compiler.new_frame

@@ -101,7 +101,7 @@ def may_print(name: str) -> bool:
 
 
 class Memref(NamedTuple):
-    """The properties of a memref that the functions use. ``load``: returns its elements."""
+    """The properties of a memref that the printing functions need. ``load``: a function that returns its elements."""
 
     offset: int
     sizes: Numbers
@@ -132,7 +132,9 @@ class OnMemrefs(NamedTuple):
     call: Callable[..., int | None]
 
     def of_program(self, call: Operation, settings: Settings) -> External:
-        """Return the function for a program whose memrefs are not lowered yet."""
+        """Return the function for a call with memrefs as in ``call``, in a program whose memrefs are not
+        lowered yet.
+        """
         return lambda *given: self.call(call, settings, *map(_memref, given))
 
     def accepts(self, type_: ty.Type) -> bool:
@@ -158,7 +160,7 @@ def _print_memref(call: Operation, settings: Settings, memref: Memref, kind: str
 
 
 def characters(value: Value) -> list[str]:
-    """Return each byte as the character that it is, as C++ prints numbers of 8 bits."""
+    """Return each byte as one character, since C++ prints numbers of 8 bits as characters."""
     texts = [bytes([code]).decode("ascii", "surrogateescape") for code in codes_to_ints(value.bits, 8)]
     poisoned = value.poisoned.reshape(-1).tolist()
     return ["poison" if lost else text for text, lost in zip(texts, poisoned, strict=True)]

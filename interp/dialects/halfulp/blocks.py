@@ -50,7 +50,7 @@ def _integer(op: Operation, name: str, default: int) -> int:
 
 
 def verify(op: Operation) -> str | None:
-    """Return what is wrong with an op, or None."""
+    """Return what is wrong with a halfulp.quantize_blocks, or None."""
     recipe = op.prop("recipe", at.StringAttr)
     if recipe.value not in RECIPES and recipe.value not in ALIASES:
         known = [*ALIASES, *RECIPES]

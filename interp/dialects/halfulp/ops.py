@@ -34,7 +34,7 @@ _ZERO_POINTS = 1 << 31
 
 
 def verify(op: Operation) -> str | None:
-    """Return what is wrong with an op, or None."""
+    """Return what is wrong with the rule, the types or the properties of a halfulp.requantize, or None."""
     rule = _rule(op)
     if rule not in RULES:
         return with_hint(f"rule is '{rule}', but must be one of {', '.join(RULES)}", did_you_mean(rule, RULES))

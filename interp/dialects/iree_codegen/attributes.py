@@ -1,7 +1,7 @@
 """The attributes of IREE's codegen dialect (reference: its document, and release 3.13 where that is newer).
 
-The document's enum of pipelines is read where an attribute of release 3.13 stands for the same; ``Custom``, which has
-no successor, is kept as that word.
+The document has an enum of pipelines, for which release 3.13 has attributes. A case of the enum is read as the
+attribute that replaced it; ``Custom``, which nothing replaced, is kept as this word.
 """
 
 from __future__ import annotations

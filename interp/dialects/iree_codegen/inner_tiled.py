@@ -76,10 +76,8 @@ class TilePart:
     layout: LaneLayout | None
 
     def tiles(self, array: Array, loops: int, lane_loop: int | None) -> Array:
-        """Return the tiles [loops…, *matrix] of an operand's array, with an axis of one element for each loop that it
-        lacks.
-
-        The loop over the lanes goes with the tiles.
+        """Return the tiles [loops…, *matrix] of an operand's array. A loop that the operand does not have gets an axis
+        of length 1. The axis of the loop over lanes becomes a part of the tiles.
         """
         tiles = self.shares(array, loops, lane_loop)
         if self.layout is not None:
@@ -87,7 +85,9 @@ class TilePart:
         return tiles.reshape(*tiles.shape[:loops], *self.matrix)
 
     def shares(self, array: Array, loops: int, lane_loop: int | None) -> Array:
-        """Return the tiles before they are gathered: if there are lanes, [other loops…, lanes, registers]."""
+        """Return the tiles of an operand's array as the lanes hold them: with lanes, [other loops…, lanes,
+        registers].
+        """
         rank = len(self.loops)
         array = array.reshape(*array.shape[:rank], *self.inner)
         places = sorted(range(rank), key=self.loops.__getitem__)
@@ -119,10 +119,11 @@ class TilePlan:
         return parallel * sum(prod(part.matrix) for part in self.parts)
 
     def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
-        """Return the trip count of each loop.
+        """Return the number of iterations of each loop.
 
-        Raises UndefinedBehavior if operands give a loop different trip counts, Unsupported if a tile has another number
-        of elements than the kind requires, or if the loop over lanes does not have one trip for each lane of the kind.
+        Raises UndefinedBehavior if operands give a loop different numbers of iterations, Unsupported if a tile has
+        another number of elements than the kind requires, or if the loop over lanes does not have one trip for each
+        lane of the kind.
         """
         sizes: dict[int, int] = {}
         for part, value in zip(self.parts, operands, strict=True):
@@ -187,7 +188,9 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
-    """Return the function that runs an inner_tiled op in a batch; None if each lane computes it for itself."""
+    """Return the function that runs an inner_tiled op in a batch; None if each lane computes the op without
+    the others.
+    """
     if iree_gpu.kind_of(op.properties["kind"]) is None:
         return None
     if _is(op, "distributed"):

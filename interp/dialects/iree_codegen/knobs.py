@@ -1,13 +1,14 @@
-"""Values for constraints that a module itself has: knobs of a configuration, and problem dimensions that are constants.
+"""Values for constraints that the module itself contains: knobs of a configuration, and problem dimensions that are
+constants.
 
 The knobs of an `iree_codegen.smt.constraints` are a template: a dictionary in which some leaves are knobs. As IREE 3.13
 does, it is compared with the configuration of the root op of its set, an `#iree_gpu.lowering_config`, and with what the
 function's `translation_info` adds:
 
-- an int_knob is the integer that stands there, its bits as a signed number (so ``true`` is -1);
-- a one_of_knob is the index of the first option equal to what stands there;
+- an int_knob gets the integer at its place in the configuration, its bits as a signed number (so ``true`` is -1);
+- a one_of_knob gets the index of its first option that is equal to what the configuration has at its place;
 - dictionaries have at least the entries of the template, arrays its length; integers have the same number; an attribute
-  that holds others is of the same kind and holds what fits; anything else is equal.
+    that holds others is of the same kind, and what it holds fits; anything else is equal.
 
 The template fits as a whole or not at all.
 """
@@ -72,7 +73,7 @@ def _spelled(attribute: Attribute) -> str:
 
 
 def configuration(constraints: Operation) -> Configuration:
-    """Return the knobs that the function around an `iree_codegen.smt.constraints` has."""
+    """Return the knobs that the configuration of the function around an `iree_codegen.smt.constraints` gives."""
     try:
         template = constraints.properties["knobs"]
         function = function_of(constraints)

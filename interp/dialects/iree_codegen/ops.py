@@ -68,7 +68,7 @@ def nothing(op: Operation, settings: Settings) -> Function:
 
 
 def null_pointer(op: Operation, compiler: Compiler) -> Value:
-    """Return the only value of the type of null pointers. It is None in Python, and can be passed on."""
+    """Return the only value of the type of null pointers. In Python it is None; it can only be passed on."""
     return Value(NULL_POINTER, np.array(None, object))
 
 
@@ -105,8 +105,8 @@ def query_tile_sizes(op: Operation, settings: Settings) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claim of a hint: within each group of ``group`` lanes an index grows by ``step`` from lane to lane.
-    ``aligned``: it starts at a multiple of ``group``.
+    """The claim of a hint: within each group of ``group`` lanes, an index grows by ``step`` from one lane to the next.
+    ``aligned``: the index of the first lane of a group is a multiple of ``group``.
     """
 
     group: int

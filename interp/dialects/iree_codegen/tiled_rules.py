@@ -40,7 +40,9 @@ def _scalar(name: str) -> ty.Type:
 
 
 def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.VectorType, ...] | None:
-    """Return the tile type of each operand by the semantics, before its permutation; None if that is not known."""
+    """Return the tile type of each operand of an inner_tiled, before its permutation; None if it is not known.
+    ``semantics``: the attribute that says whether the tiles are those of one lane.
+    """
     row = iree_gpu.kind_of(kind)
     if row is None or not isinstance(kind, DialectAttr) or not isinstance(semantics, DialectAttr):
         return None
@@ -181,10 +183,10 @@ TYPES_OF_OUTPUTS = TypeRule(
 
 
 def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, ...]:
-    """Add the properties that an inner_tiled op without them has, and return the element types of its ``count``
+    """Add the properties that an inner_tiled may omit to ``properties``, and return the element types of its ``count``
     operands.
 
-    By default there is one output, the tile is not distributed and its layout is not opaque. Without maps there are no
+    By default there is one output, the tile is not distributed, and its layout is not opaque. Without maps there are no
     loops. Without iterator types, the loops of the last map are parallel and the others are reductions.
     """
     kind = properties.get("kind")

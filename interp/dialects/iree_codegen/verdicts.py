@@ -44,7 +44,7 @@ class ConstraintVerdict:
 def judge(
     constraints: Operation, dims: Sequence[Term], knobs: Mapping[str, int], model: SmtModel
 ) -> tuple[ConstraintVerdict, ...]:
-    """Return the verdicts of the asserts, in order.
+    """Return a verdict on each assert of the constraints, in order.
 
     ``dims``: a term for each problem dimension; ``knobs``: the known knobs by name. Raises Unsupported at an op that is
     not evaluated.

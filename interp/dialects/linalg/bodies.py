@@ -96,11 +96,13 @@ class Formula:
         return made.results[0]
 
     def constant(self, value: at.Attribute, type_: ty.Type) -> SSAValue:
-        """Append a constant."""
+        """Append a constant, and return it."""
         return self.op("arith.constant", (), type_, {"value": value})
 
     def cast(self, value: SSAValue, type_: ty.Type, unsigned: bool = False) -> SSAValue:
-        """Append the conversion of a scalar. A scalar that MLIR cannot convert stays as it is."""
+        """Append the conversion of a scalar to ``type_``, and return the result. A scalar that MLIR cannot convert is
+        returned as it is.
+        """
         if isinstance(type_, ty.ComplexType) and type_ != value.type:
             return self._complex(value, type_.element, unsigned)
         name = _cast(value.type, type_, unsigned)
@@ -119,7 +121,9 @@ class Formula:
         return self.op("complex.create", parts, ty.ComplexType(element))
 
     def binary(self, function: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """Append a function of two operands of one kind. Raises Unbuildable."""
+        """Append an op that computes a function of two operands of one kind, and return its result. Raises
+        Unbuildable.
+        """
         one, two = kind_of(left.type), kind_of(right.type)
         if one is None or two is None or (one != two and {one, two} != {INTEGER, BOOL}):
             raise Unbuildable(
@@ -132,7 +136,7 @@ class Formula:
         return self.op(BINARY[function][kind], (left, right), left.type)
 
     def unary(self, function: str, value: SSAValue) -> SSAValue:
-        """Append a function of one float. Raises Unbuildable."""
+        """Append an op that computes a function of one float, and return its result. Raises Unbuildable."""
         return self.op(UNARY[function], (_float(value),), value.type)
 
     def yields(self, *values: SSAValue) -> None:
@@ -178,8 +182,8 @@ def multiply_and_add(f: Formula, unsigned: bool) -> None:
 
 
 def signed_multiply_and_add(f: Formula, unsigned: bool) -> None:
-    """Make the body that yields out + a * b with signed conversions, since linalg.batch_reduce_matmul ignores
-    its cast.
+    """Make the body that yields out + a * b with signed conversions. linalg.batch_reduce_matmul has this body, since it
+    ignores its property ``cast``.
     """
     multiply_and_add(f, unsigned=False)
 
@@ -193,7 +197,9 @@ def quantized_multiply_and_add(f: Formula, unsigned: bool) -> None:
 
 
 def pooling(function: str) -> Body:
-    """Return the body that combines elements with the accumulator. It ignores the value of the window."""
+    """Return the body of a pooling: it combines an element with the accumulator by ``function``, and does not use the
+    value of the window.
+    """
 
     def write(f: Formula, unsigned: bool) -> None:
         element = f.cast(f.arguments[0], f.out.type, function.endswith("unsigned"))
@@ -251,8 +257,8 @@ _SCALE = Fraction("2.3283064e-10")  # about 2^-32
 def random_number(f: Formula, unsigned: bool) -> None:
     """Make the body that yields a random number between the first two inputs, made of a seed and the place.
 
-    A linear congruential generator makes a state from the seed and the row, and the next one from that state and the
-    column.
+    A linear congruential generator makes a state from the seed and the row, and from this state and the column the
+    state that gives the number.
     """
     least, most, seed, out = f.arguments
     f64 = ty.F("f64")
@@ -289,5 +295,5 @@ ELEMENTWISE_KINDS: Mapping[str, Body] = {
 
 
 def inputs_of_kind(kind: str) -> int:
-    """Return the number of inputs of linalg.elementwise of a kind."""
+    """Return the number of inputs of a linalg.elementwise. ``kind``: its property ``kind``."""
     return 3 if kind == "select" else 2 if kind in BINARY else 1

@@ -77,7 +77,7 @@ def _shape(value: SSAValue) -> tuple[int | None, ...]:
 
 
 def verify_blocks(op: Operation) -> str | None:
-    """Return an error message unless the region of a structured op has no second block."""
+    """Return an error message if the region of a structured op has a second block, else None."""
     for number, region in enumerate(op.regions):
         if len(region.blocks) > 1:
             return f"expects region #{number} to have 0 or 1 blocks"
@@ -260,7 +260,7 @@ def structured(
     verify: Callable[[Operation], str | None] = verify_blocks,
     verify_regions: Callable[[Operation], str | None] = verify_structured,
 ) -> d.OpDefinition:
-    """Declare a structured op. ``reader``: the functions that give its maps and its iterators."""
+    """Declare a structured op. ``reader``: the functions from the op to its maps and to its iterators."""
     STRUCTURES[f"linalg.{mnemonic}"] = reader
     return linalg.op(
         mnemonic,

@@ -105,7 +105,9 @@ def print_results(printer: OpPrinter, operation: Operation) -> str:
 
 
 def print_attributes(printer: OpPrinter, entries: Mapping[str, Attribute], elided: Iterable[str] = ()) -> str:
-    """Print a dictionary with a space in front, without some entries; print nothing if none is left."""
+    """Print a dictionary of attributes with a space in front. The entries in ``elided`` are left out; without entries,
+    nothing is printed.
+    """
     hidden = {SEGMENTS, *elided}
     shown = {name: attribute for name, attribute in entries.items() if name not in hidden}
     return f" {printer.dictionary(shown)}" if shown else ""

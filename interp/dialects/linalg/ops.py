@@ -80,7 +80,7 @@ BATCH_REDUCE_MATMUL = Batch(_INPUTS, _BROADCASTS, _axes(1, 2))
 
 
 def verify_batch(batch: Batch) -> Verify:
-    """Return the verifier of the maps of a matmul with a batch."""
+    """Return the function that verifies the maps of a matmul with a batch."""
 
     def verify(op: Operation) -> str | None:
         maps = written_maps(op)
@@ -150,8 +150,8 @@ _PAIRS = {
 
 
 def verify_body(op: Operation) -> str | None:
-    """Return an error message unless the body of a contraction adds a product, perhaps with ops of one operand
-    between.
+    """Return an error message unless the body of a contraction multiplies two elements and adds the product; ops of one
+    operand may be between.
     """
     block = op.regions[0].blocks[0]
     a, b, out = block.arguments

@@ -1,4 +1,5 @@
-"""How lowered functions take and return memrefs: the arguments of an llvm.func for values of its earlier signature.
+"""How lowered functions take and return memrefs: the arguments of an llvm.func for values of the types that it had
+before its lowering.
 
 MLIR lowers a function of memrefs (or of tensors, bufferised before) by one of a few conventions, the rows of
 `CONVENTIONS`. From the type that the function had, `convention_of` finds the one that its llvm.func follows; then
@@ -188,7 +189,7 @@ def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
 
 @dataclass(frozen=True)
 class Convention:
-    """The convention by which a function takes values of the type that it had before its lowering.
+    """The convention by which a lowered function takes arguments and returns results of the types that it had before.
 
     ``name``: for messages. ``source``: the type that the function had. ``take``: the types of the arguments that stand
     for one argument of that function. ``by_descriptor``: a memref is a pointer to its descriptor, and a result that is
@@ -270,7 +271,7 @@ class Entered:
         self.arguments += self._passed(memref_value, type_)
 
     def placed(self, memory: Memory) -> Pointer:
-        """Give memory an address, which is the same in each run, and return a pointer to it."""
+        """Give memory an address, which is the same in each run, and return a pointer to its start."""
         memory.start = address_after(self._end, memory.alignment)
         self._end = memory.start + memory.size
         return Pointer(memory, 0)

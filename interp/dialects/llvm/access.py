@@ -1,7 +1,7 @@
 """Loads, stores and addresses of the llvm dialect.
 
-Undefined: an access outside of an allocation or through a pointer to none, to freed memory, at an address that is no
-multiple of the alignment, a write of constant memory, and an access at a poison pointer.
+These accesses are undefined behaviour: outside of an allocation, through a pointer without an allocation, to freed
+memory, at an address that is not a multiple of the alignment, through a poison pointer; and writes to constant memory.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _of_lanes(run: Run, type_: ty.Type, slots: Sequence[Any]) -> Value:
 
 
 def described(run: Run, pointer: mem.Pointer) -> str:
-    """Describe where a pointer points, for an error."""
+    """Return a text that describes where a pointer points, for an error."""
     memory, offset = pointer
     if memory is mem.NOWHERE:
         return f"the address {mem.address_of(run, pointer):#x}" if offset else "null"
@@ -71,7 +71,9 @@ def described(run: Run, pointer: mem.Pointer) -> str:
 def accessible(
     op: Operation, run: Run, slot: Any, size: int, alignment: int = 1, write: bool = False, what: str = "the pointer"
 ) -> mem.Pointer:
-    """Return the pointer in a slot through which ``size`` bytes may be accessed. Raises UndefinedBehavior."""
+    """Return the pointer in a slot, after a check that ``size`` bytes may be accessed through it. Raises
+    UndefinedBehavior if they may not. ``what``: the name of the pointer in the error.
+    """
     if slot.__class__ is not mem.Pointer:
         raise undefined(op, f"{what} is poison: {slot.origin()}")
     pointer: mem.Pointer = slot
@@ -86,7 +88,9 @@ def accessible(
 
 
 def inaccessible(run: Run, pointer: mem.Pointer, size: int, what: str = "the pointer") -> str | None:
-    """Say why ``size`` bytes may not be accessed through a pointer; None if they may."""
+    """Return why ``size`` bytes may not be accessed through a pointer; None if they may be. ``what``: the name of the
+    pointer.
+    """
     memory, offset = pointer
     if memory.freed is not None:
         return f"{what} is to {described(run, pointer)}, which was freed by {memory.freed}"
@@ -99,7 +103,7 @@ def inaccessible(run: Run, pointer: mem.Pointer, size: int, what: str = "the poi
 
 
 def unaligned(run: Run, pointer: mem.Pointer, alignment: int, what: str) -> str | None:
-    """Say that a pointer may not be a multiple of an alignment; None if it certainly is."""
+    """Return the text of an error if a pointer is perhaps not a multiple of an alignment; None if it certainly is."""
     memory, offset = pointer
     start = offset if memory is mem.NOWHERE else memory.alignment + offset
     if not start % alignment:
@@ -127,7 +131,7 @@ def pointer_alignment(op: Operation, operand: int) -> int:
 
 
 def is_power_of_two(number: int) -> bool:
-    """Tell whether a number may be an alignment."""
+    """Tell whether a number is a power of two, as alignments are."""
     return number > 0 and not number & (number - 1)
 
 

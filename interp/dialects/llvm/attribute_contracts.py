@@ -160,7 +160,7 @@ def _float_of(type_: ty.Type) -> ty.Type:
 
 
 def poison_in(slot: Any) -> str | None:
-    """Return the origin of some poison in the content of a slot; None if it has no poison."""
+    """Return the origin of one poison element in the content of a slot, as text; None if there is none."""
     if isinstance(slot, Value):
         return None if slot.poison is None else str(slot.origin(*np.argwhere(slot.poisoned)[0]))
     if slot.__class__ is tuple:
@@ -197,9 +197,10 @@ def _guards(op: Operation, attributes: Mapping[str, at.Attribute], type_: ty.Typ
 def guard_of(
     op: Operation, given: Sequence[tuple[at.Attribute | None, int]], type_: ty.Type, what: str
 ) -> Guard | None:
-    """Return the guard of one value; None if nothing is promised about it.
+    """Return the function that checks one value against the promises of its attributes; None if nothing is promised.
 
-    ``given``: lists of attributes (``arg_attrs``), each with the place of the value in it.
+    ``given``: pairs of a list of attributes (``arg_attrs``) and the index of the value in it. ``what``: the name of the
+    value in errors.
     """
     guards: list[Guard] = []
     for attributes, place in given:

@@ -1,9 +1,10 @@
-"""Memory that memrefs and pointers share, as between two passes of which only one has lowered its ops.
+"""Memory that memrefs and pointers share. Programs have such memory after a pass has lowered only some of the ops.
 
 `builtin.unrealized_conversion_cast` from a memref to the struct of its descriptor gives pointers into the allocation of
-the memref itself: what a pointer stores, a load from the memref sees, and the other way round. Poison stays where the
-allocation keeps it, for whole elements. The cast back gives a memref of that allocation. Memory that the program got as
-bytes, by malloc or alloca, becomes an allocation of elements at the first such cast, and its pointers stay valid.
+the memref itself. A load from the memref returns what was stored through a pointer, and the other way round. Poison
+stays where the allocation keeps it, for whole elements. The cast back gives a memref of that allocation. Memory that
+the program got as bytes, by malloc or alloca, becomes an allocation of elements at the first such cast, and its
+pointers stay valid.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ def _own_bits(number: ty.Type, size: int) -> npt.NDArray[np.uint8]:
 
 
 class SharedMemory(Memory):
-    """The allocation of memrefs, as pointers see it. ``number``: the type of the numbers that have marks. ``size``: its
-    bytes, unless these are all bytes of the elements.
+    """The allocation of memrefs, as pointers see it. ``number``: the type of the numbers that have marks. ``size``: the
+    number of bytes, if it differs from that of all elements.
     """
 
     def __init__(self, allocation: Allocation, number: ty.Type, size: int | None = None) -> None:
@@ -147,7 +148,9 @@ class SharedMemory(Memory):
         self._rest: dict[int, Allocation] = {0: allocation}
 
     def rest(self, first: int) -> Allocation:
-        """Return the memory from an element on. Each call for the same element returns the same object."""
+        """Return the memory from the element number ``first`` on. Each call for the same element returns the same
+        object.
+        """
         if first not in self._rest:
             self._rest[first] = MemoryFrom(self.allocation, first)
         return self._rest[first]
@@ -161,7 +164,7 @@ class SharedMemory(Memory):
 
     @property
     def unwritten(self) -> int:  # type: ignore[override]
-        """The id of poison whose origin is not known in detail."""
+        """The id of the poison of memory that was never written."""
         return self.origins.id_of(Origin("memory", "", f"{UNWRITTEN}: {self.source}"))
 
     @property
@@ -190,7 +193,9 @@ class SharedMemory(Memory):
             self.allocation.adopted(origins)
 
     def ids_to_write(self, origins: Origins) -> _OfElements:
-        """Return the ids of the poison of each byte for writing, as `Memory.ids_to_write` does."""
+        """Return the ids of the poison of each byte in an array that may be written to, as
+        `Memory.ids_to_write` does.
+        """
         self.adopted(origins)
         memory = self.allocation
         if memory.poison is None:
@@ -198,7 +203,7 @@ class SharedMemory(Memory):
         return _OfElements(memory, "poison", self._element)
 
     def mark_open(self, place: int, size: int, mark: Any) -> None:
-        """Note whether the values of some bytes are unspecified, or their lineage, as `Memory.mark_open` does."""
+        """Record for some bytes whether their values are unspecified, or their lineage, as `Memory.mark_open` does."""
         memory = self.allocation
         if memory.open is None:
             memory.open = np.zeros((len(memory), *memory.inner), mark.dtype)
@@ -351,8 +356,9 @@ def descriptor(run: Run, buffer: Buffer) -> tuple[Any, ...]:
 
 
 def conversion(source: ty.Type, target: ty.Type) -> SlotConversion | None:
-    """Return the conversion between a value and its form in the llvm dialect, both ways: of a memref and the struct of
-    its descriptor, of numbers, and of vectors. None for other types.
+    """Return the functions that convert values of ``source`` to values of ``target`` and back; None for other types
+    than these: a memref and the struct of its descriptor, numbers, and vectors. One of the types is of the llvm
+    dialect.
     """
     if isinstance(source, ty.MemRefType) and source.shape is not None:
         if target != descriptor_type(len(source.shape)):

@@ -114,7 +114,7 @@ def optional_keyword(p: OpParser, definition: EnumDefinition, default: int) -> A
 
 
 def read_dictionary(p: OpParser, definition: OpDefinition, properties: dict[str, Attribute]) -> dict[str, Attribute]:
-    """Read an optional dictionary. Its inherent attributes go to ``properties``, the others are returned."""
+    """Read an optional dictionary. Put its inherent attributes into ``properties``, and return the others."""
     attributes = p.optional_dictionary()
     for name in [name for name in attributes if is_inherent(definition, name)]:
         properties[name] = attributes.pop(name)
@@ -122,7 +122,9 @@ def read_dictionary(p: OpParser, definition: OpDefinition, properties: dict[str,
 
 
 def print_dictionary(printer: OpPrinter, op: Operation, written: Sequence[str], keyword: str = "") -> str:
-    """Print the attributes and those properties that have no other place and are not the default."""
+    """Print the attributes, and the properties that are not the default and that the form does not write elsewhere.
+    ``written``: the properties that it writes elsewhere.
+    """
     defaults: dict[str, Attribute] = {}
     assert op.definition is not None
     add_defaults(op.definition, defaults)

@@ -50,7 +50,9 @@ def read_bundles(p: OpParser) -> tuple[list[list[SSAValue]], list[Attribute]]:
 
 
 def bundles_of(op: Operation, values: list[SSAValue]) -> list[tuple[str, list[SSAValue]]]:
-    """Return the tag and the values of each bundle of an op; the values of all bundles are given."""
+    """Return the tag and the values of each operand bundle of an op. ``values``: the values of all bundles,
+    in order.
+    """
     sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
     if not isinstance(sizes, DenseArrayAttr) or not isinstance(tags, ArrayAttr):
         return []
@@ -63,7 +65,7 @@ def bundles_of(op: Operation, values: list[SSAValue]) -> list[tuple[str, list[SS
 
 
 def print_bundles(printer: OpPrinter, op: Operation, values: list[SSAValue]) -> str:
-    """Print the operand bundles of an op; their values are given."""
+    """Return the text of the operand bundles of an op. ``values``: the values of all bundles, in order."""
     texts = []
     for tag, bundle in bundles_of(op, values):
         names = ", ".join(printer.name(value) for value in bundle)

@@ -96,7 +96,7 @@ def fill(op: Operation, settings: Settings) -> Function:
 
 
 def lifetime(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs lifetime.start and lifetime.end: the previous contents of the bytes are lost."""
+    """Return the function that runs lifetime.start and lifetime.end. Both make the bytes lose their contents."""
 
     def forget(run: Run, slots: Slots) -> tuple[Any, ...]:
         pointer = slots[0]
@@ -145,13 +145,13 @@ def _stack(run: Run) -> _Stack:
 
 
 def made_by(op: Operation, name: str = "") -> str:
-    """Return a text with the memory that an op makes, and its place."""
+    """Return a text that says which op made memory, and where. ``name``: a name to use in place of the op's."""
     place = spell_place(op.location)
     return f"{name or op.name}{f' at {place}' if place else ''}"
 
 
 def check_size(op: Operation, size: int, settings: Settings) -> None:
-    """Refuse memory that is too large. Raises LimitExceeded."""
+    """Raise LimitExceeded if memory of ``size`` bytes is too large."""
     if size > settings.max_bytes:
         raise LimitExceeded(
             f"{op.name}: {size} bytes of memory are asked for; the limit is {settings.max_bytes}",
@@ -162,7 +162,7 @@ def check_size(op: Operation, size: int, settings: Settings) -> None:
 
 
 def allocate(op: Operation, compiler: Compiler) -> Action:
-    """Return the action that runs alloca: memory that is freed when the function returns."""
+    """Return the action that runs alloca. Its memory is freed when the function returns."""
     element = narrowed(op.properties["elem_type"], at.TypeAttr)
     step, alignment = memory_encoding.size_of(element.type), alignment_of(op, element.type)
     (count,), (result,) = compiler.slots(op.operands), compiler.slots(op.results)

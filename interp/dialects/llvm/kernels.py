@@ -269,7 +269,9 @@ def _in_struct(op: Operation, kernel: Kernel, results: tuple[ty.Type, ...], sett
 
 
 def checked(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs an op that reports overflow: its result is a struct of the number and of i1."""
+    """Return the function that runs an op with a check for overflow. The result is a struct of the number
+    and of an i1.
+    """
     name = op.name.removeprefix("llvm.intr.").removesuffix(".with.overflow")
     operand = op.operands[0].type
     kernel = integer_functions.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")
@@ -364,6 +366,8 @@ _ATOMIC: Mapping[str, Build] = {
 
 
 def atomic_step(op: Operation, operation: str, settings: Settings) -> PointwiseStep | None:
-    """Return the step of an atomicrmw from the old and the given number to the new one; None for ``xchg``."""
+    """Return the step of an atomicrmw that computes the new number from the old number and the operand; None for
+    ``xchg``.
+    """
     build, type_ = _ATOMIC.get(operation), op.results[0].type
     return None if build is None else _step(op, build(op, settings), (type_, type_), (type_,), settings)

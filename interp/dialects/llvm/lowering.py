@@ -1,7 +1,8 @@
-"""Numbers and vectors as the llvm dialect has them: a vector of several dimensions is an array of vectors, one without
-dimensions has one element, and a complex number is a struct of its parts.
+"""Numbers and vectors in the form that they have in the llvm dialect.
 
-`lowered_type` gives the type, `lowered` and `raised` what a slot holds there for a value, and back.
+There, a vector of several dimensions is an array of vectors, a vector without dimensions has one element, and a complex
+number is a struct of its parts. `lowered_type` returns the type, `lowered` the content of a slot for a value, and
+`raised` the value again.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def allocate(op: Operation, run: Run, name: str, size: int, alignment: int, zero
 
 
 def count_of(op: Operation, run: Run, slot: Any) -> int:
-    """Return the size or number in an operand of i64. Raises UndefinedBehavior for poison."""
+    """Return the operand of type i64 in a slot as a number, which is a size or a count. Raises UndefinedBehavior for
+    poison.
+    """
     return number(slot, ty.I64, op, "size", run.settings, signed=False)
 
 
@@ -81,7 +84,7 @@ def _aligned_alloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
 
 
 def release(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    """Free what malloc and similar functions returned; null is ignored."""
+    """Free the memory that malloc or a similar function returned. A null pointer is ignored. Return no results."""
     (slot,) = slots
     if slot == NULL:
         return ()
@@ -155,7 +158,9 @@ def descriptor_at(op: Operation, run: Run, slot: Any, rank: int) -> Descriptor:
 
 
 def places_of(memref: Descriptor, size: int) -> list[int]:
-    """Return the distance in bytes from the aligned pointer of a memref to each element, in row-major order."""
+    """Return for each element of a memref, in row-major order, its distance in bytes from the aligned pointer.
+    ``size``: the bytes of an element.
+    """
     places = [memref.offset * size]
     for count, stride in zip(memref.sizes, memref.strides, strict=True):
         places = [place + index * stride * size for place in places for index in range(count)]

@@ -1,8 +1,8 @@
 """Memory of bytes, and pointers into it: an allocation and an offset.
 
-Each alloca, malloc and global is one allocation. An address is made up when a program first asks for it; two
-allocations never touch, so that an address belongs to one of them. An allocation begins at a multiple of the alignment
-that it was made with, and of no larger power of two, so that an access that needs more is noticed.
+Each alloca, malloc and global is one allocation. It gets an address when a program first asks for it. Two allocations
+never touch, so each address belongs to one allocation only. An allocation begins at a multiple of the alignment that it
+was made with, and of no larger power of two, so that an access that needs more is noticed.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ UNWRITTEN = "a byte of memory was never written"
 class Memory:
     """One allocation: bytes, each with a mask of its bits that are poison.
 
-    source: what made it, and its place. alignment: the bytes of which its address is a multiple. data: the bytes.
-    lost: for each byte the mask of its poisoned bits. ids: None, or for each byte the id of the origin of its poison in
-    the table ``origins``; None means that all poison has the id ``unwritten``. open: None, or for each byte the mask of
+    source: what made it, and its place. alignment: the bytes of which its address is a multiple. data: the bytes. lost:
+    for each byte the mask of its poisoned bits. ids: None, or for each byte the id of the origin of its poison in the
+    table ``origins``; None means that all poison has the id ``unwritten``. open: None, or for each byte the mask of
     unspecified values or the lineage. pointers: those that were stored, by their place. end: the size while it can be
     used, -1 after it was freed or shared. freed: the op that freed it and its place. constant: True if it must not be
-    written. function: the function whose address this is. start: the address, once something has asked for it. shared:
-    None, or the memory that has its bytes since memrefs see them, too.
+    written. function: the function whose address this is. start: the address, after a program has asked for it. shared:
+    None, or the memory that memrefs use and that holds the bytes of this one.
     """
 
     __slots__ = (
@@ -71,14 +71,16 @@ class Memory:
         self.shared: Memory | None = None
 
     def share(self, memory: Memory) -> None:
-        """Use the bytes of other memory of this size from now on. The ``ids`` and ``open`` of the other memory exist,
-        and are not changed.
+        """From now on, use the bytes of ``memory``, which has the same size. Its ``ids`` and ``open`` must exist; they
+        are not changed.
         """
         self.shared, self.end = memory, memory.end
         self.data, self.lost, self.ids, self.open = memory.data, memory.lost, memory.ids, memory.open
 
     def adopted(self, origins: Origins) -> None:
-        """Use this table for the origins of poison from now on: the ids of one run have one table."""
+        """From now on, number the origins of poison as the table ``origins`` of a run does: the ids of one run have one
+        table.
+        """
         if origins is not self.origins:
             if self.shared is not None:
                 self.shared.adopted(origins)
@@ -96,7 +98,7 @@ class Memory:
         return self.ids
 
     def mark_open(self, place: int, size: int, mark: Marks | np.integer[Any]) -> None:
-        """Note for some bytes whether their value is unspecified, or its lineage."""
+        """Record for some bytes whether their values are unspecified, or their lineage."""
         if self.open is None:
             self.open = np.zeros(self.size, mark.dtype)
         self.open[place : place + size] = mark
@@ -136,7 +138,7 @@ NULL = Pointer(NOWHERE, 0)
 
 
 def poison_at(memory: Memory, place: int) -> int:
-    """Return the id of the poison of a byte."""
+    """Return the id of the origin of the poison of one byte."""
     ids = memory.ids
     return memory.unwritten if ids is None else int(ids[place]) or memory.unwritten
 
@@ -171,8 +173,8 @@ def address_of(run: Run, pointer: Pointer) -> int:
 
 
 def address_after(end: int, alignment: int) -> int:
-    """Return an address at least a page after another address. It is a multiple of an alignment, and not of a larger
-    power of two.
+    """Return an address at least a page after ``end``. It is a multiple of ``alignment``, and not of a larger power of
+    two.
     """
     return -(-(end + PAGE) // (2 * alignment)) * 2 * alignment + alignment
 
@@ -220,8 +222,8 @@ def _leaves(type_: ty.Type) -> int:
 
 
 def filled(type_: ty.Type, leaf: Leaf, each: bool = False) -> Any:
-    """Return an aggregate. Its elements that are not aggregates are made by ``leaf`` from their types. ``each``:
-    ``leaf`` is called for each of them in order, not once for an array. Raises Unsupported.
+    """Return a value of an aggregate type. ``leaf``: makes each of its parts that is not an aggregate, from the type of
+    the part. ``each``: ``leaf`` is called for each such part in order, not once for a whole array. Raises Unsupported.
     """
     if _leaves(type_) > _MOST_PARTS:
         raise Unsupported(f"a value of type '{type_}' has more than {_MOST_PARTS} elements")
@@ -265,7 +267,7 @@ def poison_of(type_: ty.Type, poison_id: int, run: Run) -> Value:
 
 
 def born(op: Operation, run: Run, reason: str) -> int:
-    """Return the id of new poison at an op, and tell the listeners."""
+    """Make new poison at an op, tell the listeners, and return its id."""
     origin = Origin(op.name, spell_place(op.location), reason)
     for listener in run.settings.listeners:
         listener.poison_born(op, origin, 1)

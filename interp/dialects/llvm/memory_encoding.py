@@ -1,7 +1,7 @@
 """The bytes of values: how a value of each type is read from memory, and written to it.
 
-A number or a vector whose width is no multiple of 8 is written with zeros above it; read from other bytes it is
-poison. The elements of a vector lie bit after bit, those of an aggregate where its layout
+A number or a vector whose width is not a multiple of 8 is written with zeros above it. If the bytes have other bits
+there when it is read, it is poison. The elements of a vector lie bit after bit, those of an aggregate where its layout
 says; a store makes the padding between them poison. Bytes keep poison bit by bit, and a stored pointer keeps the
 allocation that it points into.
 """
@@ -40,7 +40,7 @@ def _to_power_of_two(number: int) -> int:
 
 
 def aligned(number: int, alignment: int) -> int:
-    """Return the next multiple of ``alignment``."""
+    """Return the smallest multiple of ``alignment`` that is not below ``number``."""
     return -(-number // alignment) * alignment
 
 
@@ -127,7 +127,9 @@ def _number(data: Any, at: int, size: int) -> int:
 
 
 def first_lost(run: Run, memory: Memory, at: int, lost: int) -> int:
-    """Return the id of the poison of the lowest set bit in a mask of bits that begins at a byte."""
+    """Return the id of the poison of the lowest bit that is set in ``lost``, a mask of bits that begins at the byte
+    ``at``.
+    """
     memory.adopted(run.origins)
     return poison_at(memory, at + ((lost & -lost).bit_length() - 1) // 8)
 
@@ -139,7 +141,9 @@ def _marks_at(marks: Marks, places: Iterable[tuple[int, int]]) -> Marks | None:
 
 
 def put(run: Run, memory: Memory, at: int, size: int, bits: int, lost: int = 0, poison_id: int = 0) -> None:
-    """Write bytes, with a mask of their poisoned bits and the id of the origin of that poison."""
+    """Write ``size`` bytes of ``bits`` at the byte ``at``. ``lost``: the mask of the bits that are poison;
+    ``poison_id``: the id of the origin of this poison.
+    """
     memory.data[at : at + size] = bits.to_bytes(size, "little")
     memory.lost[at : at + size] = lost.to_bytes(size, "little")
     if lost:

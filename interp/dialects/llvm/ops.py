@@ -69,8 +69,8 @@ class _Place:
 
 
 def combine(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs atomicrmw: memory gets the combination of its value and the operand; the result is
-    its value before.
+    """Return the function that runs atomicrmw: it combines the value in memory with the operand, and writes the
+    combination to memory. The result is the value before.
     """
     type_, number = op.operands[1].type, enum_of(op, "bin_op")
     assert number is not None
@@ -91,8 +91,8 @@ _UNDECIDED = "an operand of the comparison is poison"
 
 
 def exchange(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs cmpxchg: memory gets the new value if it has the expected one. The result is its
-    value before, and whether they were equal. A weak exchange never fails without a reason here.
+    """Return the function that runs cmpxchg: if memory has the expected value, it gets the new value. The results are
+    the value before, and whether it was the expected one. A weak exchange never fails without a reason here.
 
     If one of the two compared values is poison, the result and the memory become poison.
     """
@@ -206,7 +206,7 @@ def zero(op: Operation, compiler: Compiler) -> Any:
 
 
 def same(op: Operation, settings: Settings) -> Function:
-    """Return the function that returns the operand: llvm.freeze of a value that is not poison. Poison stays poison."""
+    """Return the function that returns the operand. It runs llvm.freeze, for which poison stays poison here."""
     return lambda run, operands: operands
 
 

@@ -212,7 +212,7 @@ def verify_extension(op: Operation) -> str | None:
 
 
 def inner_type(container: ty.Type, position: Sequence[int]) -> tuple[ty.Type | None, str]:
-    """Return the type at a position in an aggregate, or None and what is wrong."""
+    """Return the type at a position in an aggregate, with an empty text; or None, with the text of what is wrong."""
     if not isinstance(container, llvm.StructType | llvm.ArrayType):
         return None, f"expected LLVM IR Dialect type, got '{container}'"
     type_: ty.Type = container
@@ -270,7 +270,7 @@ def verify_insert(op: Operation) -> str | None:
 
 
 def shuffled(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
-    """Add the type of the result of shufflevector, as long as the mask."""
+    """Add the type of the result of shufflevector to ``types``: it has as many elements as the mask."""
     vector, mask = types.get("v1"), properties.get("mask")
     if isinstance(vector, ty.VectorType) and isinstance(mask, at.DenseArrayAttr):
         scalable = vector.scalable[:1]
@@ -606,7 +606,7 @@ def _verify_signature(op: Operation, type_: llvm.FunctionType) -> str | None:
 
 
 def verify_access(*refused: str) -> Any:
-    """Return the verifier of a load or a store. ``refused``: the orderings that it cannot have."""
+    """Return the function that verifies a load or a store. ``refused``: the orderings that the op cannot have."""
 
     def verify(op: Operation) -> str | None:
         ordering = _ordering(op)

@@ -1,4 +1,5 @@
-"""The functions for which MLIR has no op: `halfulp.eval`, and all else that takes the name of an op, accepts them.
+"""The functions for which MLIR has no op. `halfulp.eval`, and everything else that takes the name of an op, accepts
+them.
 
 No program can name them. Their names are those of `halfulp.fp_formats.reals`; ``pown`` is ``powf`` of an integer. The
 operations of a float unit have names of RISC-V.
@@ -70,8 +71,8 @@ def of_one_type(operands: Sequence[str], build: Build, choices: tuple[d.Property
 
 @dataclass(frozen=True)
 class RoundedOnce:
-    """Makes the kernels of a function: ``row`` names its row in `halfulp.fp_formats.reals`, ``make`` is a function of
-    `halfulp.semantics.elementary`.
+    """A function that makes the kernels of an elementary function. ``row``: its name in `halfulp.fp_formats.reals`.
+    ``make``: the function of `halfulp.semantics.elementary` that makes them.
     """
 
     row: str

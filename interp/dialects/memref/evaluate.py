@@ -63,14 +63,14 @@ def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
 
 
 def moves_elements(op: Operation, which: int, settings: Settings) -> bool:
-    """Tell whether strides may not describe the places of the elements of operand ``which``."""
+    """Tell whether the elements of operand ``which`` may lie at places that strides do not describe."""
     return _is_swizzled(op, which, settings) or is_mapped(op.operands[which].type)
 
 
 def element_place(op: Operation, slots: Slots, which: int, moving: bool, settings: Settings) -> int:
-    """Return the place in memory of the element that an op reads or writes. The memref is operand ``which``, the last
-    before the indices. ``moving``: the result of `moves_elements`. Raises UndefinedBehavior for an element outside of
-    the memref.
+    """Return the place in memory of the element that an op reads or writes. The memref is operand ``which``; the
+    indices are the operands after it. ``moving``: the result of `moves_elements`. Raises UndefinedBehavior for an
+    element outside of the memref.
     """
     buffer = slots[which]
     if buffer.__class__ is not Buffer or buffer.allocation.freed is not None:

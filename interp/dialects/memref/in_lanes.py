@@ -130,7 +130,7 @@ def _each(op: Operation, function: Function) -> Function:
 
 
 def allocate(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs memref.alloc and memref.alloca, which all lanes call with the same sizes."""
+    """Return the function that runs memref.alloc and memref.alloca in a batch. All lanes must give the same sizes."""
     type_, plan_of = allocated_type(op), plans_of(op, settings)
     each = _each(op, memory.allocate(op, settings))
 
@@ -159,7 +159,9 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
 
 def free(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs memref.dealloc, for memory that one kind of op made in all lanes."""
+    """Return the function that runs memref.dealloc in a batch. The memory must come from the same kind of op in all
+    lanes.
+    """
     each = _each(op, memory.free(op, settings))
     text = freeing(op)
 
@@ -206,8 +208,8 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
 
 
 def view(build: Build) -> Build:
-    """Return the function that makes a view in a batch, from the function for one lane. It makes one view for all lanes
-    if their views are equal.
+    """Return the function that makes a view in a batch. ``build``: the same for one lane. If the views of all lanes are
+    equal, it makes one view for all.
     """
 
     def make(op: Operation, settings: Settings) -> Function:

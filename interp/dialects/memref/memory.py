@@ -91,7 +91,9 @@ class Plan(NamedTuple):
 def planned(
     op: Operation, type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int], settings: Settings
 ) -> Plan:
-    """Return the plan of new memory. Raises UndefinedBehavior, LimitExceeded."""
+    """Return the shape, the layout and the size of new memory, as a `Plan`. ``symbols``: the values of the symbols of
+    the layout. Raises UndefinedBehavior, LimitExceeded.
+    """
     if any(size < 0 for size in shape):
         raise undefined(op, f"the shape {list(shape)} has a negative size")
     check_allocation(type_, shape, settings)
@@ -121,8 +123,8 @@ def allocated_type(op: Operation) -> ty.MemRefType:
 
 
 def plans_of(op: Operation, settings: Settings) -> Callable[..., Plan]:
-    """Return a function from the operands of memref.alloc, the dynamic sizes and then the symbols of the layout, to its
-    plan. It remembers some plans: an op in a loop makes the same memory again.
+    """Return a function from the operands of memref.alloc (the dynamic sizes, then the symbols of the layout) to its
+    plan. The function keeps some plans, since an op in a loop makes the same memory again.
     """
     type_ = allocated_type(op)
 
@@ -154,7 +156,7 @@ def scope(op: Operation, compiler: Compiler) -> Action:
 
 
 def freeing(op: Operation) -> str:
-    """Name the op that frees memory, and its place."""
+    """Return a text that names the op that frees memory, and its place."""
     place = spell_place(op.location)
     return f"{op.name}{f' at {place}' if place else ''}"
 

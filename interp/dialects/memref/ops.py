@@ -41,9 +41,8 @@ Slots = Sequence[Any]
 
 
 def combine(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs memref.atomic_rmw: the element becomes its combination with the value.
-
-    The result is the element before, as in the llvm dialect.
+    """Return the function that runs memref.atomic_rmw: it combines the element with the value, and writes the
+    combination to the memref. The result is the element before, as in the llvm dialect.
     """
     step = _combination(op, ATOMIC_KIND.names[narrowed(op.properties["kind"], at.IntegerAttr).value], settings)
     type_, moving = op.operands[0].type, moves_elements(op, 1, settings)
@@ -161,7 +160,7 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
 
 
 def refused(op: Operation, low: FunctionLowering) -> None:
-    """Refuse an op that frees memory that other values may use."""
+    """Stop the making of machine code at an op that frees memory that other values may use."""
     raise NotCompiled(f"'{op.name}'")
 
 

@@ -48,7 +48,7 @@ def without_layout(type_: ty.MemRefType, shape: Shape) -> ty.MemRefType:
 
 
 def same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
-    """Tell whether two types are equal, however their layouts are written."""
+    """Tell whether two memref types are equal if the ways in which their layouts are written do not matter."""
     return (one.shape, one.element, one.memory_space, strides_and_offset(one)) == (
         other.shape,
         other.element,
@@ -115,7 +115,7 @@ def _terms(expr: affine.AffineExpr) -> dict[int | None, affine.AffineExpr]:
 
 
 def compatible_strides(one: Strides | None, other: Strides | None) -> bool:
-    """Tell whether strides and offsets may be equal: those that are known in both are equal."""
+    """Tell whether two memrefs may have equal strides and offsets: the numbers that are known in both must be equal."""
     if one is None or other is None:
         return one == other
     pairs = zip((*one[0], one[1]), (*other[0], other[1]), strict=True)
@@ -123,7 +123,9 @@ def compatible_strides(one: Strides | None, other: Strides | None) -> bool:
 
 
 def viewed_type(type_: ty.MemRefType, lists: Written) -> ty.MemRefType | None:
-    """Return the type of the view that a subview takes, with all dimensions; None if the source is not strided."""
+    """Return the type of the view that a memref.subview makes, before any dimension is dropped; None if the source is
+    not strided. ``lists``: the offsets, sizes and strides.
+    """
     known = strides_and_offset(type_)
     if known is None:
         return None
@@ -325,7 +327,9 @@ def verify_distinct_objects(op: Operation) -> str | None:
 
 
 def verify_indices(which: int, what: str) -> Callable[[Operation], str | None]:
-    """Return a check that there is an index for each dimension of operand ``which``, the last before the indices."""
+    """Return a function that verifies the number of indices: one for each dimension of operand ``which``, after which
+    they follow. ``what``: the beginning of the message.
+    """
 
     def verify(op: Operation) -> str | None:
         rank, given = _rank(op, which), len(op.operands) - which - 1
@@ -547,7 +551,9 @@ def _verify_reduced(expected: ty.MemRefType, result: ty.MemRefType) -> str | Non
 
 
 def verify_reinterpret_cast(op: Operation) -> str | None:
-    """Return what is wrong with the lists of memref.reinterpret_cast, or None. The result must have them."""
+    """Return what is wrong with the lists of memref.reinterpret_cast, or None. The type of the result must agree with
+    them.
+    """
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     assert op.definition is not None
     lists = written(op)

@@ -115,7 +115,8 @@ def cast(op: Operation, settings: Settings) -> Function:
 
 
 def reinterpret(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs memref.reinterpret_cast: any view of the memory, whatever the operand's shape.
+    """Return the function that runs memref.reinterpret_cast: any view of the memory. The shape of the operand does not
+    matter.
 
     The offset is counted from the first element of the memory.
     """

@@ -183,8 +183,8 @@ def while_(op: Operation, low: FunctionLowering) -> None:
 
 
 def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
-    """Make the machine code of an op with two regions: the first one runs if a condition of one bit holds, else the
-    second one, if there is one.
+    """Make the machine code of an op with two regions. The first region runs if the condition, of one bit, is 1; else
+    the second one, if it exists.
     """
     arrive, follow = low.joint(op)
     low.ways(condition, *(partial(_enter, low, region, arrive) for region in op.regions))

@@ -256,7 +256,9 @@ def parallel(op: Operation, compiler: Compiler) -> Action:
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:
-    """Return the action that runs scf.reduce: it does one reduction after the other, then the next point follows."""
+    """Return the action that runs scf.reduce: it does one reduction after the other, and continues with the
+    next point.
+    """
     assert compiler.on_yield is not None
     assert op.parent_op is not None
     following = compiler.on_yield(())

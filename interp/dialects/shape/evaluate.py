@@ -243,7 +243,9 @@ def extents_of(op: Operation, value: Any, settings: Settings) -> Extents:
 
 
 def number_of(op: Operation, value: Value, settings: Settings) -> int:
-    """Return a size or an index as a number. Raises ErrorShapeError, and UndefinedBehavior for poison."""
+    """Return the content of a size or an index as a number. Raises ErrorShapeError if it is an error, and
+    UndefinedBehavior for poison.
+    """
     if value.type == SIZE:
         held = content(op, value)
         if isinstance(held, Failed):
@@ -253,7 +255,9 @@ def number_of(op: Operation, value: Value, settings: Settings) -> int:
 
 
 def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, settings: Settings) -> Value:
-    """Return a result in the form of its type. Raises UndefinedBehavior for an error, if the type has no errors."""
+    """Return a result of an op as a value of its type. Raises UndefinedBehavior for an error if values of the type
+    cannot be errors.
+    """
     if type_ in (SHAPE, SIZE):
         return shape_value(type_, found if isinstance(found, Failed) else ShapeContent(found))
     if isinstance(found, Failed):
@@ -268,12 +272,14 @@ def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, sett
 
 
 def witness(why: str | None) -> Value:
-    """Return a constraint that holds; with ``why``, one that does not hold, for this reason."""
+    """Return a constraint that holds if ``why`` is None. Otherwise it does not hold, for this reason."""
     return shape_value(WITNESS, ShapeContent(True) if why is None else Failed(why))
 
 
 def broken(witnesses: Sequence[Value]) -> str | None:
-    """Return why one of several constraints does not hold in some lane; None if all hold."""
+    """Return the reason of a constraint that does not hold; None if all hold. In a batch, one lane in which it does not
+    hold is enough.
+    """
     lost = next((value for value in witnesses if value.poison is not None), None)
     if lost is not None:
         return f"a constraint is poison: {lost.origin(*first_place(lost.poisoned))}"
@@ -463,7 +469,9 @@ COMPUTE: Mapping[str, Compute] = {
 
 
 def judged(mnemonic: str) -> OnValues:
-    """Return the evaluator of an op that tells whether shapes fit. The result of a constraint is a witness."""
+    """Return the evaluator of an op that tells whether shapes fit each other. For a constraint (``cstr_``) the result
+    is a witness.
+    """
     judge = _not_broadcastable if mnemonic.endswith("broadcastable") else _unequal
     constraint = mnemonic.startswith("cstr_")
 

@@ -29,7 +29,7 @@ def _differ(inferred: ty.Type, given: ty.Type) -> str:
 
 
 def passes_errors_on(word: str) -> Rule:
-    """Return the rule that the result has the type ``word`` if an operand may be an error."""
+    """Return the rule that the result must have the type ``word`` if the type of an operand allows errors."""
     wanted = SIZE if word == "size" else SHAPE
 
     def verify(op: Operation) -> str | None:

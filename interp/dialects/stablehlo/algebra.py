@@ -66,7 +66,8 @@ def arithmetic_of(op: Operation, element: ty.Type, settings: Settings) -> Arithm
 
 
 def on_arrays(build: Callable[[Operation, Settings], Compute]) -> OnValues:
-    """Return the evaluator of an op whose results depend on all elements: one that is poison makes all of them poison.
+    """Return the evaluator of an op whose results depend on all elements: if one element is poison, all results are.
+
     ``build``: makes the function from the codes of the operands to those of the results.
     """
 

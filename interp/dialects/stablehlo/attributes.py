@@ -131,7 +131,7 @@ API_VERSION = d.AttributeConstraint(
 
 
 def pairs_of(attribute: at.Attribute | None) -> list[tuple[int, ...]]:
-    """Return the rows of a tensor of numbers with two dimensions."""
+    """Return the rows of a dense attribute with two dimensions, as tuples of numbers."""
     assert isinstance(attribute, at.DenseElementsAttr)
     return [tuple(map(int, row)) for row in attribute.array().astype("u8").view("i8")]
 
@@ -142,7 +142,7 @@ def pairs_of(attribute: at.Attribute | None) -> list[tuple[int, ...]]:
 
 
 def read_fields(p: Any, parameters: Sequence[Parameter]) -> tuple[Any, ...]:
-    """Read ``name = value, …>``. Raises ParseError in StableHLO's words."""
+    """Read ``name = value, …>`` and return the values of the parameters. Raises ParseError in StableHLO's words."""
     values: dict[str, Any] = {}
     by_name = {parameter.name: parameter for parameter in parameters}
     while not p.take(">"):
@@ -174,7 +174,9 @@ def _spell_fields(value: DialectAttr, names: Mapping[object, str]) -> str:
 def fields(
     mnemonic: str, *parameters: Parameter, dialect: d.Dialect = stablehlo, code: int | None = None
 ) -> AttributeDefinition:
-    """Declare an attribute whose parameters stand in any order, each with its name. ``code``: that in bytecode."""
+    """Declare an attribute whose parameters stand in any order, each after its name. ``code``: its number
+    in bytecode.
+    """
 
     def read(p: Any) -> tuple[Any, ...]:
         p.expect("<")
@@ -188,7 +190,7 @@ def fields(
 
 
 def lists(*names: str) -> tuple[Parameter, ...]:
-    """Return parameters that are lists of numbers, and may be left out if they are empty."""
+    """Return parameters that are lists of numbers. An empty list may be left out of the text."""
     return tuple(
         Parameter(name, kinds.INTEGER_ARRAY, optional=True, default=(), encoded="signed numbers") for name in names
     )
@@ -199,7 +201,7 @@ def _number(name: str, **options: Any) -> Parameter:
 
 
 def attribute_of(definition: AttributeDefinition, what: str) -> d.AttributeConstraint:
-    """Return the constraint for an attribute of a definition. ``what``: StableHLO's words for it."""
+    """Return the constraint that an attribute is one of this definition. ``what``: StableHLO's words for it."""
     return d.AttributeConstraint(
         what, lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is definition
     )
@@ -236,7 +238,7 @@ SCATTER = attribute_of(_SCATTER, "Attribute that models the dimension informatio
 
 
 def dot_numbers(**numbers: tuple[int, ...]) -> DialectAttr:
-    """Return the attribute with the dimensions of a dot."""
+    """Return the attribute with the dimensions of a dot. ``numbers``: its lists of dimensions by name."""
     return DialectAttr(_DOT, tuple(numbers.get(parameter.name, ()) for parameter in _DOT.parameters))
 
 
@@ -293,7 +295,9 @@ def algorithm_problem(value: DialectAttr) -> str | None:
 
 @contextmanager
 def custom_form(op: str) -> Iterator[None]:
-    """Name the op in the dialect's own errors: those of MLIR begin with "expected"."""
+    """Return a context manager for reading the custom form of an op. It puts the name of the op in front of errors of
+    the dialect; errors of MLIR, which begin with "expected", are not changed.
+    """
     try:
         yield
     except ParseError as error:
@@ -323,7 +327,7 @@ def read_precision(p: OpParser, op: str) -> at.ArrayAttr:
 
 
 def spelled_precision(precision: at.ArrayAttr) -> str:
-    """Spell ``[DEFAULT, HIGH]``."""
+    """Return the text of precisions: ``[DEFAULT, HIGH]``."""
     return f"[{', '.join(each.keywords for each in precision.elements if isinstance(each, EnumAttr))}]"
 
 
@@ -394,7 +398,7 @@ def read_dimensions(p: Any) -> tuple[Any, ...]:
 
 
 def spelled_dimensions(value: DialectAttr) -> str:
-    """Spell what `read_dimensions` reads."""
+    """Return the text that `read_dimensions` reads."""
     texts = []
     for side, letters in enumerate(_LETTERS):
         first, second, spatial = value.values[3 * side : 3 * side + 3]

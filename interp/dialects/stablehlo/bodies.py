@@ -34,7 +34,7 @@ def returned(block: Block) -> list[ty.Type]:
 
 
 def arguments_of(block: Block) -> list[ty.Type]:
-    """Return the types of what a body takes."""
+    """Return the types of the arguments of a body."""
     return [argument.type for argument in block.arguments]
 
 
@@ -78,8 +78,10 @@ def _fits_in(sizes: Sequence[int | None], allowed: Sequence[int | None]) -> bool
 def verify_reducer(
     block: Block, inputs: Sequence[ty.Type], inits: Sequence[ty.Type], allowed: Sequence[int | None] = ()
 ) -> Unprefixed | None:
-    """Check a body that combines elements. ``inputs``, ``inits``: the types of what it gets the elements of, and of
-    the values at the start. ``allowed``: the sizes that dimensions of an argument may have.
+    """Return what is wrong with a body that combines elements, or None.
+
+    ``inputs``: the types of the arrays whose elements it gets. ``inits``: the types of the initial values. ``allowed``:
+    the sizes that dimensions of an argument may have.
     """
     count, results, arguments = len(inputs), returned(block), arguments_of(block)
     if len(arguments) != 2 * count:
@@ -133,12 +135,12 @@ def verify_reducer(
 
 
 def results_of_reducer(block: Block, inputs: Sequence[ty.Type]) -> list[ty.Type]:
-    """Return the element types that a body gives; for a body without an end, those of the inputs."""
+    """Return the element types that a body returns; for a body without a terminator, those of the inputs."""
     return [ty.element_type(type_) for type_ in (returned(block) or inputs)]
 
 
 def verify_computation(block: Block, operands: Sequence[ty.Type]) -> str | None:
-    """Check the body of map."""
+    """Return what is wrong with the body of map, or None."""
     results, arguments = returned(block), arguments_of(block)
     if len(arguments) != len(operands):
         return Unprefixed(
@@ -163,12 +165,12 @@ def verify_computation(block: Block, operands: Sequence[ty.Type]) -> str | None:
 
 
 def is_condition(type_: ty.Type) -> bool:
-    """Tell whether a type is that of one truth value."""
+    """Tell whether a type is a tensor of one i1 without dimensions."""
     return type_ == ty.TensorType((), ty.I1)
 
 
 def verify_comparator(block: Block, operands: Sequence[ty.Type]) -> Unprefixed | None:
-    """Check the body of sort."""
+    """Return what is wrong with the body of sort, or None."""
     results, arguments = returned(block), arguments_of(block)
     if len(arguments) != 2 * len(operands):
         return Unprefixed(f"comparator block should have {2 * len(operands)} arguments")
@@ -186,7 +188,7 @@ def verify_comparator(block: Block, operands: Sequence[ty.Type]) -> Unprefixed |
 
 
 def verify_selector(block: Block, operand: ty.Type) -> Unprefixed | None:
-    """Check the first body of select_and_scatter."""
+    """Return what is wrong with the first body of select_and_scatter, or None."""
     results, arguments = returned(block), arguments_of(block)
     expected = ty.TensorType((), ty.element_type(operand))
     if len(arguments) != 2:
@@ -205,7 +207,7 @@ def verify_selector(block: Block, operand: ty.Type) -> Unprefixed | None:
 
 
 def verify_while(op: Operation) -> str | None:
-    """Check the regions of while."""
+    """Return what is wrong with the regions of while, or None."""
     operands = operand_types(op)
     condition, body = (body_of(op, number) for number in (0, 1))
     for block, name in ((condition, "condition"), (body, "body")):
@@ -231,7 +233,7 @@ def verify_while(op: Operation) -> str | None:
 
 
 def verify_branches(op: Operation) -> str | None:
-    """Check the regions and the results of if and case."""
+    """Return what is wrong with the regions and the results of if and case, or None."""
     rank = len(ty.shape_of(op.operands[0].type) or ())
     if rank:
         return Unprefixed(f"operand should be rank 0 tensor but got rank {rank}")

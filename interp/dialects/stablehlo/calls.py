@@ -1,4 +1,4 @@
-"""The ops of StableHLO that call what is not an op: custom_call, and composite, which has a decomposition."""
+"""The ops of StableHLO that call something that is not an op: custom_call, and composite, which has a decomposition."""
 
 from __future__ import annotations
 

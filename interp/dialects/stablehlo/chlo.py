@@ -64,7 +64,9 @@ chlo = d.Dialect("chlo", no_attribute="unknown chlo attribute")
 
 
 def any_shape(letters: str) -> d.TypeConstraint:
-    """Return the constraint for tensors of these elements. The ops of chlo also take tensors without a rank."""
+    """Return the constraint for tensors whose elements are of these classes. Tensors without a rank are allowed too, as
+    the ops of chlo allow them.
+    """
     return tensor_of(letters, "")
 
 
@@ -333,7 +335,9 @@ def _itself(element: ty.Type) -> ty.Type:
 
 
 def enum_of_chlo(mnemonic: str, like: EnumDefinition, code: int | None = None) -> EnumDefinition:
-    """Declare an enumeration of chlo with the cases of one of StableHLO, and return it. ``code``: in bytecode."""
+    """Declare an enumeration of chlo that has the cases of ``like``, an enumeration of StableHLO, and return it.
+    ``code``: its number in bytecode.
+    """
     name = like.name.replace("stablehlo", "chlo")
     return chlo.enum(EnumDefinition(name, like.cases, mnemonic=f"chlo.{mnemonic}", bare=True, code=code))
 

@@ -1,4 +1,4 @@
-"""The divisors that XLA inverts: it multiplies the dividend with the inverse, and so rounds twice.
+"""The divisors that XLA inverts. It multiplies the dividend by the inverse, so the result is rounded twice.
 
 Sources: the rules A / Const and A / broadcast(B) of XLA's algebraic simplifier
 (`xla/hlo/transforms/simplifiers/algebraic_simplifier.cc`), and the programs that jaxlib 0.10.2 makes on a CPU. XLA
@@ -26,8 +26,8 @@ _FOLDED = frozenset(
 
 
 def is_inverted(op: Operation) -> bool:
-    """Tell whether XLA inverts the divisor of an op: the dividend is not constant, and the divisor is computed from
-    constants, or is a broadcast of fewer elements that nothing else uses.
+    """Tell whether XLA inverts the divisor of an op. It does so if the dividend is not constant, and the divisor is
+    computed from constants, or is a broadcast of fewer elements that no other op uses.
     """
     dividend, divisor = op.operands
     if _is_constant(dividend):

@@ -94,7 +94,7 @@ def _numbers(op: Operation, value: Value, what: str) -> tuple[int, ...]:
 
 
 def sizes_given(op: Operation, value: Value) -> tuple[int, ...]:
-    """Return a shape that an operand gives. Raises UndefinedBehavior for a negative size."""
+    """Return the shape that an operand of integers gives. Raises UndefinedBehavior for a negative size."""
     found = _numbers(op, value, "a size")
     if any(size < 0 for size in found):
         raise undefined(op, f"the shape {list(found)} has a negative size")

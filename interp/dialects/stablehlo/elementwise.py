@@ -106,7 +106,9 @@ def _chosen(op: Operation, type_: ty.Type, makes: Makes) -> Make:
 
 
 def evaluated(makes: Makes) -> Elementwise:
-    """Return the evaluator of an op with these kernels, chosen by the elements of the first operand."""
+    """Return the evaluator of an op that has these makers of kernels. The class of the elements of the first operand
+    chooses one.
+    """
 
     def build(op: Operation, settings: Settings) -> Kernel:
         type_ = element_of(op.operands[0])
@@ -131,7 +133,9 @@ def _complex(name: str) -> Make:
 
 
 def function_of_one(name: str) -> Makes:
-    """Return the makers of kernels of an exact function, rounded once; of complex numbers, each part."""
+    """Return the makers of kernels of a function of one argument. The exact result is rounded once; for complex numbers
+    each part.
+    """
     return {
         Kind.FLOAT: lambda e: elementary.unary(name, e.format, _NEAREST, 0, e.profile),
         Kind.COMPLEX: lambda e: complex_numbers.function(name, e.format, e.profile),
@@ -139,7 +143,7 @@ def function_of_one(name: str) -> Makes:
 
 
 def function_of_two(name: str) -> Makes:
-    """Return the makers of kernels of an exact function of two floats, rounded once."""
+    """Return the makers of kernels of a function of two floats. The exact result is rounded once."""
     return {Kind.FLOAT: lambda e: elementary.binary(name, e.format, _NEAREST, 0, e.profile)}
 
 
@@ -291,7 +295,9 @@ _DIVISION = Elementwise(of_elements(_divide), surroundings=_inverts)
 
 
 def kernel_of(name: str, op: Operation, type_: ty.Type, profile: Profile) -> Kernel:
-    """Return the kernel of an elementwise op on elements of a type, for an op that computes with it."""
+    """Return the kernel of the op ``name`` on elements of a type. ``op``: the op that needs it for its own
+    computation.
+    """
     makes = _BINARY_ROWS[name][1] if name in _BINARY_ROWS else _UNARY_ROWS[name][2]
     return _chosen(op, type_, makes)(Element(type_, profile))
 
@@ -318,7 +324,7 @@ _ACCURACY = (d.Property("result_accuracy", ACCURACY, optional=True, elided=DEFAU
 
 
 def verify_accuracy(op: Operation) -> str | None:
-    """Check the accuracy that an op asks for."""
+    """Return what is wrong with the accuracy that an op asks for, or None."""
     accuracy = op.properties.get("result_accuracy")
     found = accuracy_problem(accuracy) if isinstance(accuracy, DialectAttr) else None
     return None if found is None else Unprefixed(found)
@@ -592,7 +598,7 @@ stablehlo.op(
 
 
 def constant_name(op: Operation) -> tuple[str, ...]:
-    """Name the result of a constant: ``c`` for integers and truth values, else ``cst``."""
+    """Return the name of the result of a constant in text: ``c`` for integers and truth values, else ``cst``."""
     kind = kind_of(element_of(op.results[0]))
     return ("c" if kind in (Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED) else "cst",)
 

@@ -26,7 +26,7 @@ def wrong(p: OpParser, op: str, message: str, at_: int | None = None) -> NoRetur
 
 
 def read_integer(p: OpParser, op: str) -> int:
-    """Read an integer of a custom form."""
+    """Read an integer of a custom form and return it. ``op``: the name of the op, for errors."""
     at_ = p.pos
     if not is_integer(p.tokens[at_ + (p.tokens[at_] == "-")]):
         wrong(p, op, "expected integer value")
@@ -34,7 +34,9 @@ def read_integer(p: OpParser, op: str) -> int:
 
 
 def read_integers(p: OpParser, op: str) -> tuple[int, ...]:
-    """Read ``[1, 2]``, possibly empty, of a custom form."""
+    """Read ``[1, 2]``, possibly empty, of a custom form, and return the numbers. ``op``: the name of the op, for
+    errors.
+    """
     p.expect("[")
     return tuple(p.until("]", lambda: read_integer(p, op)))
 
@@ -47,7 +49,9 @@ def read_rest(
     properties: dict[str, at.Attribute],
     regions: Sequence[Region] = (),
 ) -> Operation:
-    """Read the dictionary and the function type at the end of an op, and return the op. ``tokens``: of its operands."""
+    """Read the dictionary and the function type at the end of an op, and return the op. ``tokens``: the indices of the
+    tokens of its operands.
+    """
     start = p.pos
     attributes = p.optional_dictionary()
     for prop in definition.properties:

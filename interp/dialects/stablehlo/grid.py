@@ -84,8 +84,9 @@ class Grid:
         return 0, 0
 
     def groups(self, op: Operation, lists: Sequence[Sequence[int]]) -> list[Group]:
-        """Return the groups of processes of an op, by its channel and ``use_global_device_ids``. ``lists``: the groups
-        that it names; none stand for one of all.
+        """Return the groups of processes in which an op runs, by its channel and ``use_global_device_ids``. ``lists``:
+        the numbers of the processes in each group, as the op states them; an empty list stands for one group of all
+        processes.
         """
         handle = op.properties.get("channel_handle")
         channel = int(handle["handle"]) if isinstance(handle, DialectAttr) else 0
@@ -176,8 +177,8 @@ Exchange = Callable[[Operation, Run, Fold, int, Sequence[tuple[Value, ...]]], Se
 
 
 def meeting(exchange: Exchange, alone: bool = False) -> OnFrames:
-    """Return the evaluator of a collective op. ``alone``: a process that is in no group gets zeros; else it is an
-    error.
+    """Return the evaluator of a collective op. ``exchange``: computes the results of one process from the operands of
+    its group. ``alone``: a process that is in no group gets zeros; without it, this is an error.
     """
 
     def build(op: Operation, compiler: Compiler) -> Action:
@@ -246,7 +247,9 @@ def _concatenated(run: Run, values: Sequence[Value], type_: ty.Type, axis: int) 
 
 
 def gathered(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
-    """Return the operands of all processes, one after the other (all_gather)."""
+    """Return the operands of all processes, joined in their order (all_gather). ``place``: the place of the process in
+    its group.
+    """
     axis = _number(op, "all_gather_dim")
     columns = zip(op.results, zip(*values, strict=True), strict=True)
     return [_concatenated(run, column, result.type, axis) for result, column in columns]
@@ -258,7 +261,9 @@ def _part(value: Value, axis: int, place: int, count: int, type_: ty.Type) -> Va
 
 
 def exchanged(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
-    """Return the parts for this process of the operands of all (all_to_all)."""
+    """Return the parts of the operands of all processes that are for this process (all_to_all). ``place``: the place of
+    the process in its group.
+    """
     split, count, axis = _number(op, "split_dimension"), _number(op, "split_count"), _number(op, "concat_dimension")
     made = []
     for result, column in zip(op.results, zip(*values, strict=True), strict=True):
@@ -268,7 +273,7 @@ def exchanged(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[
 
 
 def broadcast(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
-    """Return the operands of the first process of the group, or of those that the last operand names
+    """Return the operands of the first process of the group, or of the one that the last operand names
     (collective_broadcast).
     """
     return [values[root][number] for number, root in enumerate(_roots(op, values, place))]
@@ -329,13 +334,15 @@ _SUM = "stablehlo.cross-replica-sum"
 
 
 def reduced_at_root(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
-    """Return what all_reduce returns to the root of each result, and zeros to the others (collective_reduce)."""
+    """Return the result of all_reduce if this process is the root of the result, and zeros if it is not
+    (collective_reduce).
+    """
     found = zip(reduced(op, run, fold, place, values), _roots(op, values, place), strict=True)
     return [value if root == place else _zeros(value) for value, root in found]
 
 
 def scattered(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
-    """Return the part for this process of what all_reduce returns (reduce_scatter)."""
+    """Return the part of the result of all_reduce that is for this process (reduce_scatter)."""
     axis = _number(op, "scatter_dimension")
     whole = fold(run, [column[0] for column in values])
     return [_part(whole, axis, place, len(values), op.results[0].type)]
@@ -472,7 +479,7 @@ permuted = OnFrames(_permute, no_lanes=True)
 
 
 def number_of_process(axis: int) -> OnFrames:
-    """Return the evaluator of replica_id (0) or partition_id (1)."""
+    """Return the evaluator of replica_id (``axis`` 0) or partition_id (1)."""
 
     def build(op: Operation, compiler: Compiler) -> Action:
         (result,), after = compiler.slots(op.results), compiler.after()
@@ -492,7 +499,7 @@ def number_of_process(axis: int) -> OnFrames:
 
 
 def programs_of(op: Operation) -> list[list[at.SymbolRefAttr]]:
-    """Return the names of the functions of a grid, by replica and partition."""
+    """Return the names of the functions that a grid runs: a list for each replica, with a name for each partition."""
     rows = op.prop("programs", at.ArrayAttr).elements
     return [
         [each for each in row.elements if isinstance(each, at.SymbolRefAttr)]
@@ -502,14 +509,14 @@ def programs_of(op: Operation) -> list[list[at.SymbolRefAttr]]:
 
 
 def feeds_of(op: Operation) -> list[at.SymbolRefAttr]:
-    """Return the names of the functions whose results the infeeds of a grid take."""
+    """Return the names of the functions whose results are the input of the infeeds of a grid."""
     names = op.properties.get("infeed")
     given = names.elements if isinstance(names, at.ArrayAttr) else ()
     return [each for each in given if isinstance(each, at.SymbolRefAttr)]
 
 
 def run_parallel(op: Operation, compiler: Compiler) -> Action:
-    """Make the action of interpreter.run_parallel."""
+    """Return the action that runs interpreter.run_parallel."""
     operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
     rows = programs_of(op)
     functions = [compiler.module.lookup(name, op) for row in rows for name in row]

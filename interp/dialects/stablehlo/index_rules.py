@@ -214,7 +214,7 @@ def _same_elements(op: Operation) -> str | None:
 
 
 def verify_gather(op: Operation) -> str | None:
-    """Check the dimension numbers, the sizes of slices and the result of gather."""
+    """Return what is wrong with the dimension numbers, the sizes of slices or the result of gather, or None."""
     sizes = numbers_of(op, "slice_sizes")
     return (
         _same_elements(op)
@@ -225,7 +225,9 @@ def verify_gather(op: Operation) -> str | None:
 
 
 def verify_dynamic_gather(op: Operation) -> str | None:
-    """Check the dimension numbers and the result of dynamic_gather, and the sizes of slices if they are known."""
+    """Return what is wrong with the dimension numbers or the result of dynamic_gather, or with the sizes of slices if
+    they are known; else None.
+    """
     count = ty.element_count(op.operands[2].type) or 0
     found = _verify_numbers_of_gather(op, count)
     if found is not None:
@@ -286,7 +288,7 @@ def _verify_updates(numbers: Any, shape: Sizes, given: Sizes, update: Sizes) -> 
 
 
 def verify_scatter(op: Operation) -> str | None:
-    """Check the operands, the body and the dimension numbers of scatter."""
+    """Return what is wrong with the operands, the body or the dimension numbers of scatter, or None."""
     count, types = len(op.operands) // 2, operand_types(op)
     inputs, updates = types[:count], types[count + 1 :]
     numbers: Any = op.properties["scatter_dimension_numbers"]
@@ -316,7 +318,7 @@ def verify_scatter(op: Operation) -> str | None:
 
 
 def verify_scattered(op: Operation) -> str | None:
-    """Check the results of scatter."""
+    """Return what is wrong with the results of scatter, or None."""
     inputs = operand_types(op)[: len(op.operands) // 2]
     elements = results_of_reducer(body_of(op), inputs)
     return not_inferred(op, *(ty.with_element(type_, element) for type_, element in zip(inputs, elements, strict=True)))

@@ -1,5 +1,5 @@
-"""The ops of StableHLO that take elements from places that other operands name, put them there, or order them: gather,
-scatter and sort.
+"""The ops of StableHLO whose operands name the places of elements, and sort: gather takes elements from these places,
+scatter puts elements there, sort orders elements.
 """
 
 from __future__ import annotations
@@ -177,8 +177,8 @@ Elementwise = Callable[[Run, Sequence[Value]], list[Value]]
 
 
 def elementwise_body(op: Operation, block: Block, compiler: Compiler) -> tuple[OnArrays, list[tuple[int, ty.Type]]]:
-    """Compile a body to run on lists of elements, one for each of its arguments. Returns it, and the slots and types of
-    the values from outside that it uses.
+    """Compile a body to run on lists of elements, one list for each of its arguments. Return the compiled body, and the
+    slots and types of the values from outside that the body uses.
 
     Raises Unsupported for a body with ops that do not work element by element.
     """
@@ -203,7 +203,7 @@ def _list_of(type_: ty.Type) -> ty.TensorType:
 
 
 def as_list(value: Value) -> Value:
-    """Return the elements as a list."""
+    """Return the elements of an array as an array of one dimension."""
     shape = (prod(value.shape),)
 
     def listed(array: Any, trailing: tuple[int, ...]) -> Any:
@@ -378,7 +378,7 @@ def _marks(marks: Any, count: int, where: Places, part: Any) -> Any:
 
 
 def with_shape(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return a list of elements as an array."""
+    """Return the elements of ``value``, an array of one dimension, as an array of this shape and type."""
     trailing = value.bits.shape[1:]
     poison = value.poison if value.poison is not None and value.poison.any() else None
     return Value(

@@ -1,4 +1,4 @@
-"""The dialect interpreter of StableHLO's tests: run a grid of processes, print a value, and note one
+"""The dialect interpreter of StableHLO's tests: ops that run a grid of processes, print a value, and record a value
 (`reference/InterpreterOps.td`).
 """
 

@@ -83,7 +83,9 @@ _NAME = re.compile(r"lapack_[sdcz](\w+)_ffi")
 
 
 def function_of(op: Operation, target: str, settings: Settings) -> Function | None:
-    """Return the function that a custom_call of this target calls; None if it is none of LAPACK's that are known."""
+    """Return the function that runs a custom_call of ``target``; None if the target is not a known function
+    of LAPACK.
+    """
     name = _NAME.fullmatch(target)
     row = _FUNCTIONS.get(name[1]) if name else None
     if row is None:

@@ -1,5 +1,5 @@
-"""Ops of StableHLO with bodies, run as structured ops: maps, iterators and a body, which
-`halfulp.interp.dialects.structured` runs on whole arrays.
+"""Ops of StableHLO with bodies that are run as structured ops. A structured op consists of maps, iterators and a body;
+`halfulp.interp.dialects.structured` runs it on whole arrays.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from halfulp.semantics.profile import Profile
 
 
 class Loops(NamedTuple):
-    """A structured op that an op of StableHLO stands for.
+    """A structured op that replaces an op of StableHLO.
 
     ``prepare``: makes its operands, inputs first, from those of the op. ``finish``: makes a result of the op from one
-    of its results. ``then``: an elementwise op on its result that comes before that.
+    of its results. ``then``: an elementwise op that is applied to its result before ``finish``.
     """
 
     structure: Structure
@@ -50,7 +50,7 @@ _MOST_CALLS = 200
 
 
 def on_arrays(op: Operation, structure: Structure, compiler: Compiler) -> OnArrays:
-    """Compile a structured op; a function that its body calls becomes a part of the body.
+    """Compile a structured op. If its body calls a function, the ops of the function become a part of the body.
 
     Raises Unsupported for a body with ops that do not work element by element.
     """
@@ -76,8 +76,8 @@ def _without_calls(structure: Structure, compiler: Compiler) -> Structure:
 def append_copies(
     block: Block, operations: Sequence[Operation], known: dict[SSAValue, SSAValue], compiler: Compiler, calls: list[int]
 ) -> None:
-    """Append ops to a block, with the bodies of functions in the place of their calls. ``known``: the values of the
-    block for those of the ops. ``calls``: one number, that of the calls until now.
+    """Append copies of ops to a block, with the bodies of functions in place of their calls. ``known``: for values of
+    the ops, the values of the block. ``calls``: a list of one number, which counts the calls.
     """
     for op in operations:
         operands = [known.get(value, value) for value in op.operands]
@@ -103,7 +103,7 @@ def append_copies(
 
 
 class CompiledLoops:
-    """A structured op, compiled, between the operands and the results of the op that it stands for."""
+    """A compiled structured op that replaces an op of StableHLO, with the conversions of operands and results."""
 
     def __init__(self, op: Operation, loops: Loops, compiler: Compiler) -> None:
         self._loops = loops
@@ -121,9 +121,11 @@ class CompiledLoops:
 
 
 def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -> OnRawSlots:
-    """Return the evaluator of an op that has a body. ``build`` makes an object whose ``run`` gives the results from the
-    operands, and from values of ``outside``: the slots and types of what the body uses from around the op. ``lanes``:
-    whether ``run`` knows values over lanes.
+    """Return the evaluator of an op that has a body.
+
+    ``build`` makes an object with a method ``run`` and a field ``outside``. ``run`` computes the results from the
+    operands and from the values of ``outside``: the slots and types of what the body uses from around the op.
+    ``lanes``: whether ``run`` accepts values over lanes.
     """
 
     def compile_(op: Operation, compiler: Compiler) -> Step:
@@ -141,7 +143,9 @@ def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -
 
 
 def as_loops(build: Callable[[Operation, Profile], Loops]) -> OnRawSlots:
-    """Return the evaluator of an op that is run as a structured op. ``build`` is given the profile."""
+    """Return the evaluator of an op that is run as a structured op. ``build``: makes the structured op for
+    a profile.
+    """
     return with_body(lambda op, compiler: CompiledLoops(op, build(op, compiler.settings.profile), compiler))
 
 
@@ -152,7 +156,7 @@ _IDEMPOTENT = frozenset(("stablehlo.maximum", "stablehlo.minimum", "stablehlo.an
 
 
 def only_op(block: Block) -> str | None:
-    """Return the name of the op of a body that consists of one op on both arguments, else None."""
+    """If a body consists of one op on both arguments, return the name of the op, else None."""
     if len(block.operations) != 2 or len(block.arguments) != 2:
         return None
     inner, end = block.operations
@@ -182,10 +186,10 @@ def has_neutral(block: Block) -> bool:
 
 
 def neutral(op: Operation, block: Block, initial: Value) -> Value:
-    """Return a tensor without dimensions whose element changes nothing when a body combines it with a number.
-    ``initial``: the initial value, which changes nothing in a maximum that has it already.
+    """Return a tensor without dimensions whose element changes nothing if a body combines it with a number.
 
-    Raises Unsupported for a body of which no such element is known.
+    ``initial``: the initial value of the reduction. If combining it twice has the same effect as once, as in a maximum,
+    it is returned. Raises Unsupported for a body for which no such element is known.
     """
     if only_op(block) in _IDEMPOTENT:
         return initial
@@ -200,7 +204,7 @@ def neutral(op: Operation, block: Block, initial: Value) -> Value:
 
 
 def body_of_function(function: Operation, compiler: Compiler) -> Block:
-    """Return a body with the ops of a function, which may call others."""
+    """Return a body that consists of the ops of a function, and of the functions that it calls."""
     (block,) = function.regions[0].blocks
     made = Block()
     known: dict[SSAValue, SSAValue] = {argument: made.add_argument(argument.type) for argument in block.arguments}
@@ -211,8 +215,8 @@ def body_of_function(function: Operation, compiler: Compiler) -> Block:
 
 
 def where_marked(block: Block, compiler: Compiler) -> Block:
-    """Return a body with one more argument, a truth value, behind the others: where it is false, the body gives the
-    first arguments, which it combines with others elsewhere.
+    """Return a body with one more argument at the end, a truth value. If it is false, the body returns its first
+    arguments unchanged; else it does what ``block`` does.
     """
     registry, made = default_registry(), Block()
     arguments: list[SSAValue] = [made.add_argument(argument.type) for argument in block.arguments]
@@ -229,7 +233,9 @@ def where_marked(block: Block, compiler: Compiler) -> Block:
 
 
 def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return the element of a tensor without dimensions, repeated to a shape, in each lane."""
+    """Return an array of this shape whose elements are all the element of ``value``, a tensor without dimensions; in a
+    batch, in each lane.
+    """
     lead = value.shape[:1] if over_lanes(value) else ()
 
     def move(array: Any, trailing: tuple[int, ...]) -> Any:
@@ -239,17 +245,19 @@ def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
 
 
 def shape_of_lane(value: Value) -> tuple[int, ...]:
-    """Return the shape of a value, in a batch that of one lane."""
+    """Return the shape of a value; in a batch, that of one lane."""
     return value.shape[1:] if over_lanes(value) else value.shape
 
 
 def map_of(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
-    """Return the map from a space of so many dimensions to these indices."""
+    """Return the affine map from ``rank`` dimensions to these expressions."""
     return at.AffineMapAttr(rank, 0, tuple(results))
 
 
 def converted(op: Operation, value: Value, argument: ty.Type, run: Run) -> Value:
-    """Return a value with the elements of an argument of a body, which may be wider than those of the value."""
+    """Return a value with its elements converted to those of ``argument``, an argument of a body, which may
+    be wider.
+    """
     element = ty.element_type(argument)
     if ty.element_type(value.type) == element:
         return value
@@ -262,7 +270,7 @@ def _any_shape(type_: ty.Type, shape: Sequence[int]) -> ty.Type:
 
 
 def with_elements(values: Sequence[SSAValue], arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """Return values that stand for others, with the elements of the arguments of a body."""
+    """Return stand-ins for values, each with the element type of the argument of a body."""
     return [
         SSAValue(ty.with_element(value.type, ty.element_type(argument.type)))
         for value, argument in zip(values, arguments, strict=True)

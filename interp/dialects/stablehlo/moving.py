@@ -79,8 +79,8 @@ def shape_of(type_: ty.Type) -> tuple[int | None, ...]:
 
 
 def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
-    """Return the type of a result of a shape. Raises UndefinedBehavior where its type has another shape, and
-    LimitExceeded.
+    """Return the type of a result at run time, when its shape is known. Raises UndefinedBehavior if the type in the
+    program has another shape, and LimitExceeded.
     """
     type_ = op.results[0].type
     conflict = shape_conflict(type_, shape, settings.vscale)
@@ -94,8 +94,8 @@ def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
 
 
 def same_scale(one: ty.Type, other: ty.Type, by_axis: bool = True) -> Unprefixed | None:
-    """Check that two tensors, if both are quantised, have the same scales and zero points. ``by_axis``: False leaves
-    out those that have a scale for each index of an axis.
+    """Return what is wrong with two tensors that must have the same scales and zero points if both are quantised, or
+    None. ``by_axis``: if False, tensors with a scale for each index of an axis are not checked.
     """
     first, second = ty.element_type(one), ty.element_type(other)
     if not isinstance(first, ty.UniformQuantizedType) or not isinstance(second, ty.UniformQuantizedType):
@@ -112,13 +112,15 @@ def same_scale(one: ty.Type, other: ty.Type, by_axis: bool = True) -> Unprefixed
 
 
 def axis_of(type_: ty.Type) -> int | None:
-    """Return the axis along which the elements of a tensor have scales, or None."""
+    """Return the axis of a tensor that has a scale for each index; None if no axis has."""
     element = ty.element_type(type_)
     return element.axis if isinstance(element, ty.UniformQuantizedType) else None
 
 
 def verify_scales_of_broadcast(operand: ty.Type, result: ty.Type, dims: Sequence[int]) -> Unprefixed | None:
-    """Check the scales of a result that has them along an axis, against those of the operand."""
+    """Return what is wrong with the scales of the result of a broadcast, or None. Only a result with a scale for each
+    index of an axis is checked.
+    """
     one, other = ty.element_type(operand), ty.element_type(result)
     if not isinstance(other, ty.UniformQuantizedType) or other.axis is None:
         return None
@@ -166,7 +168,9 @@ def _verify_broadcast(op: Operation) -> str | None:
 
 
 def broadcast_to(value: Value, dims: Sequence[int], shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Return an array whose dimensions are these of a larger one, repeated along the others."""
+    """Return an array repeated to a larger shape. ``dims``: for each of its dimensions, the dimension of the larger
+    shape.
+    """
     order = sorted(range(len(dims)), key=dims.__getitem__)
     sizes = [1] * len(shape)
     for axis, dim in enumerate(dims):
@@ -196,7 +200,7 @@ stablehlo.op(
 
 
 def verify_scales_of_reshape(operand: ty.Type, result: ty.Type) -> Unprefixed | None:
-    """Check the scales of a reshaped tensor."""
+    """Return what is wrong with the scales of a reshaped tensor, or None."""
     found = same_scale(operand, result)
     axes = axis_of(operand), axis_of(result)
     if found is not None or axes[0] is None or axes[1] is None:
@@ -417,8 +421,9 @@ def padded(
     interior: Sequence[int],
     type_: ty.Type,
 ) -> Value:
-    """Return an array with elements of ``fill``, a tensor without dimensions, around and between its elements; negative
-    padding cuts elements off, at most all. An array over lanes stays one: nothing is added along that axis.
+    """Return an array with padding around it and between its elements, made of ``fill``, a tensor without dimensions.
+
+    Negative padding cuts off elements, at most all of them. In a batch, the axis of the lanes gets no padding.
     """
     lanes = over_lanes(value) or over_lanes(fill)
     if lanes and not over_lanes(value):
@@ -539,7 +544,9 @@ stablehlo.op(
 
 
 def signed_numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int64]:
-    """Return integers as numbers; those of 64 unsigned bits that are too large become the largest one."""
+    """Return an array of integers as signed numbers. Unsigned 64-bit integers that are too large become the largest
+    number.
+    """
     if value.poison is not None:
         raise undefined(op, f"{what} is poison: {first_origin(value)}")
     element = ty.element_type(value.type)
@@ -549,7 +556,7 @@ def signed_numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int
 
 
 def indices(op: Operation, value: Value, profile: Profile) -> npt.NDArray[np.int64]:
-    """Return indices as numbers, with the sign that the profile gives to unsigned ones."""
+    """Return indices as numbers. The profile says whether unsigned integers are read as signed ones."""
     element = ty.element_type(value.type)
     if profile.index_sign == "by_type" or kind_of(element) is Kind.SIGNED or ty.width_of(element) > 32:
         return signed_numbers(op, value, "an index")
@@ -688,7 +695,7 @@ def _counted(op: Operation, count: int, element: ty.Type, settings: Settings) ->
 
 
 def counted(op: Operation, shape: tuple[int, ...], axis: int, type_: ty.Type, settings: Settings) -> Value:
-    """Return an array of the numbers of its elements along an axis."""
+    """Return an array whose elements are their own indices along ``axis``."""
     codes = _counted(op, shape[axis], ty.element_type(type_), settings)
     trailing = codes.shape[1:]
     column = codes.reshape((*(1,) * axis, shape[axis], *(1,) * (len(shape) - axis - 1), *trailing))

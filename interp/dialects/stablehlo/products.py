@@ -1,5 +1,5 @@
-"""The older products of StableHLO, which dot_general and gather replace: dot, einsum, unary_einsum and
-torch_index_select.
+"""The older products of StableHLO: dot, einsum, unary_einsum and torch_index_select. Newer programs use dot_general and
+gather in their place.
 """
 
 from __future__ import annotations

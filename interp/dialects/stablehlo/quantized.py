@@ -38,15 +38,15 @@ def is_quantized(type_: ty.Type) -> bool:
 
 
 def any_quantized(types: Sequence[ty.Type]) -> bool:
-    """Tell whether the elements of a tensor among these are quantised."""
+    """Tell whether at least one of the types is a tensor of quantised elements."""
     return any(map(is_quantized, types))
 
 
 @cache
 def expressed(type_: ty.Type) -> ty.Type:
-    """Return the type of the numbers that a tensor of quantised elements stands for; any other type as it is.
+    """Return the type of the numbers that a tensor of quantised elements represents; any other type as it is.
 
-    The same object for the same type: kernels are kept by the identity of types.
+    The same object is returned for the same type, because kernels are kept by the identity of types.
     """
     element = ty.element_type(type_)
     return ty.with_element(type_, element.expressed) if isinstance(element, ty.UniformQuantizedType) else type_
@@ -60,8 +60,8 @@ def quantization(type_: ty.Type) -> Quantization:
 def on_numbers(
     op: Operation, change: Callable[[ty.Type], ty.Type] = expressed, leaving_out: Sequence[str] = ()
 ) -> Operation:
-    """Return the same op on the numbers that its quantised elements stand for. ``change``: gives the new types.
-    ``leaving_out``: names of properties that it does not have.
+    """Return an op on quantised elements as an op on the numbers that they represent. ``change``: gives the new types.
+    ``leaving_out``: the names of properties that the new op does not get.
     """
     operands: list[SSAValue] = [SSAValue(change(value.type)) for value in op.operands]
     properties = {name: value for name, value in op.properties.items() if name not in leaving_out}
@@ -75,7 +75,7 @@ def op_at(
     types: Sequence[ty.Type],
     properties: dict[str, Attribute] | None = None,
 ) -> Operation:
-    """Return an op at the place of another one."""
+    """Return an op that has the place of ``place`` in the source."""
     made = Operation(name, default_registry().find(name), operands, types, properties)
     made.source, made.token = place.source, place.token
     return made
@@ -95,7 +95,9 @@ def quantize(type_: ty.Type, profile: Profile) -> Kernel | None:
 
 
 def of_elements(build: Build) -> Build:
-    """Return the builder of kernels of an op that may have quantised elements, from that of the op on numbers."""
+    """Return a function that makes the kernel of an op that may have quantised elements. ``build``: the same for the op
+    on numbers.
+    """
 
     def build_(op: Operation, settings: Settings) -> Kernel:
         if not any_quantized(types_of(op)):
@@ -111,7 +113,7 @@ def of_elements(build: Build) -> Build:
 
 
 def quantizing(op: Operation, settings: Settings) -> Kernel:
-    """Return the kernel of uniform_quantize, from numbers or from other quantised elements."""
+    """Return the kernel of uniform_quantize. Its operand is a number, or a number that is quantised in another way."""
     source, target = op.operands[0].type, op.results[0].type
     stored = _on_stored(op, settings)
     if stored is not None:
@@ -129,8 +131,8 @@ def dequantizing(op: Operation, settings: Settings) -> Kernel:
 
 
 def of_f32(op: Operation) -> list[Quantization] | None:
-    """Return the quantisations of operands and results; None unless all are quantised f32, which is what StableHLO's
-    interpreter computes on stored integers.
+    """Return the quantisations of operands and results if all are quantised f32: these ops StableHLO's interpreter
+    computes on stored integers. Else return None.
     """
     types = [ty.element_type(type_) for type_ in types_of(op)]
     if not all(isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") for each in types):
@@ -157,7 +159,9 @@ def _on_stored(op: Operation, settings: Settings) -> Kernel | None:
 
 
 def selecting(op: Operation, settings: Settings) -> Function:
-    """Return the function of select. Both arms have one type, so that the result is quantised after the choice."""
+    """Return the function that runs select of quantised elements. It chooses stored integers. Unless the profile
+    computes on stored integers, the chosen ones are then dequantised, and quantised to the type of the result.
+    """
     select: Function = SELECTION.build(op, settings)
     if settings.profile.quantized_ops == "stored":
         return select
@@ -174,7 +178,7 @@ def selecting(op: Operation, settings: Settings) -> Function:
 
 
 def quantized_numbers(element: ty.UniformQuantizedType, numbers: Codes, profile: Profile) -> Codes:
-    """Return the codes of numbers of the expressed type, quantised."""
+    """Return numbers of the expressed type, given as codes, quantised to the codes of ``element``."""
     return semantics.quantize(quantization_of(element), profile).array(numbers).results[0]
 
 
@@ -182,8 +186,10 @@ def quantized_numbers(element: ty.UniformQuantizedType, numbers: Codes, profile:
 
 
 def between_casts(evaluator: Any, on_stored: Callable[[Operation, Compiler], Step | None] | None = None) -> PerOp:
-    """Return the evaluator of an op that may have quantised elements, from that of the op on numbers. ``on_stored``:
-    makes the step that computes an op on stored integers as StableHLO's interpreter does; None if it does not.
+    """Return the evaluator of an op that may have quantised elements. ``evaluator``: that of the op on numbers.
+
+    ``on_stored``: makes the step that computes an op on stored integers, as StableHLO's interpreter does; it returns
+    None for an op that is not computed so.
     """
 
     def compile_(op: Operation, compiler: Compiler) -> Step:
@@ -213,8 +219,10 @@ def step_between(
     back: Callable[[SSAValue, ty.Type], Operation | None],
     compiler: Compiler,
 ) -> Step:
-    """Return the step of an op that is another op between casts. ``casts``: that of each operand of ``op``. ``back``:
-    makes the cast of a result of ``inner`` to a type of ``op``. A cast is None where the value is taken as it is.
+    """Return the step of ``op``, which runs the casts of its operands, then ``inner``, then the casts of the results.
+
+    ``casts``: the cast of each operand of ``op``. ``back``: makes the cast from a result of ``inner`` to a type of
+    ``op``. A cast of None leaves the value as it is.
     """
     steps: list[Step] = []
     for number, (value, cast) in enumerate(zip(op.operands, casts, strict=True)):
@@ -233,7 +241,9 @@ def step_between(
 
 
 def in_turn(steps: Sequence[Step], between: Sequence[int] = ()) -> Step:
-    """Return a step that takes several ones in turn. ``between``: the slots of values that nothing reads after it."""
+    """Return a step that runs several steps one after the other. ``between``: the slots of values that only these steps
+    read.
+    """
 
     def step(slots: Slots) -> None:
         for each in steps:

@@ -1,4 +1,6 @@
-"""The op ragged_dot of chlo: a product of matrices in which one dimension is cut into groups (`dialect/ChloOps.td`)."""
+"""The op ragged_dot of chlo: a product of matrices in which one dimension is divided into groups
+(`dialect/ChloOps.td`).
+"""
 
 from __future__ import annotations
 

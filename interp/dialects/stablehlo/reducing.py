@@ -198,7 +198,7 @@ def _print_reduce(printer: OpPrinter, op: Operation) -> str:
 
 
 def verify_alike(op: Operation) -> Unprefixed | None:
-    """Check that all inputs have one shape."""
+    """Return what is wrong with the shapes of the inputs, which must be the same, or None."""
     inputs, _ = halves_of(op)
     for number, one in enumerate(inputs):
         if not shapes_fit(inputs[0], one):
@@ -210,7 +210,7 @@ def verify_alike(op: Operation) -> Unprefixed | None:
 
 
 def kept_sizes(op: Operation) -> list[int]:
-    """Return the numbers of the dimensions that a reduction keeps."""
+    """Return the numbers of the dimensions that are left after a reduction."""
     dimensions, shape = numbers_of(op, "dimensions"), ty.shape_of(op.operands[0].type) or ()
     return [axis for axis in range(len(shape)) if axis not in dimensions]
 
@@ -230,7 +230,7 @@ def _verify_reduce(op: Operation) -> str | None:
 
 
 def halves_of(op: Operation) -> tuple[list[ty.Type], list[ty.Type]]:
-    """Return the types of the inputs and of the init values."""
+    """Return the types of the inputs and of the initial values of a reduction."""
     types, half = [value.type for value in op.operands], len(op.operands) // 2
     return types[:half], types[half:]
 
@@ -413,8 +413,8 @@ def _axes(op: Operation) -> tuple[tuple[int, ...], ...]:
 
 
 def sum_of(result: ty.Type, profile: Profile) -> tuple[ty.Type, Structure | None]:
-    """Return the type of the sums of a dot or a convolution, and the op that converts them to the type of the result;
-    None if that is the same.
+    """Return the type in which a dot or a convolution is summed, and the structured op that converts the sums to the
+    type of the result; None if both types are the same.
     """
     element = ty.element_type(result)
     if profile.sum_type == "result" or not isinstance(element, ty.FloatType) or element.format.bits >= 32:
@@ -433,8 +433,8 @@ def sum_of(result: ty.Type, profile: Profile) -> tuple[ty.Type, Structure | None
 
 
 def multiply_and_add(types: Sequence[ty.Type], profile: Profile) -> Block:
-    """Return the body sum + a * b, after conversions to the type of the sum. ``types``: of a, b and the sum; without b,
-    the body is sum + a.
+    """Return the body that computes sum + a * b, after conversions to the type of the sum. ``types``: those of a, b and
+    the sum; if there is no b, the body computes sum + a.
     """
     registry, block = default_registry(), Block()
     *given, total = (block.add_argument(ty.TensorType((), ty.element_type(each))) for each in types)
@@ -456,7 +456,7 @@ def multiply_and_add(types: Sequence[ty.Type], profile: Profile) -> Block:
 
 
 def verify_precision(op: Operation) -> Unprefixed | None:
-    """Check the number of precisions of an op."""
+    """Return what is wrong with the number of precisions of an op, or None."""
     precision = op.properties.get("precision_config")
     if isinstance(precision, at.ArrayAttr) and len(precision.elements) > 2:
         return Unprefixed(f"expects precision config to be empty or have <= 2 elements, got {len(precision.elements)}")
@@ -464,7 +464,7 @@ def verify_precision(op: Operation) -> Unprefixed | None:
 
 
 def verify_mixed_quantization(left: ty.Type, right: ty.Type, made: ty.Type) -> Unprefixed | None:
-    """Check the elements of a product of matrices, of which some are quantised."""
+    """Return what is wrong with the element types of a product of matrices of which some are quantised, or None."""
     one, two, result = map(ty.element_type, (left, right, made))
     mixed = isinstance(one, ty.UniformQuantizedType) != isinstance(result, ty.UniformQuantizedType)
     if not isinstance(two, ty.UniformQuantizedType) or mixed:
@@ -487,7 +487,7 @@ def verify_mixed_quantization(left: ty.Type, right: ty.Type, made: ty.Type) -> U
 def verify_dimensions_of_dot(
     shapes: Sequence[Sequence[int | None]], batching: Sequence[Sequence[int]], contracting: Sequence[Sequence[int]]
 ) -> Unprefixed | None:
-    """Check the batching and the contracting dimensions of both sides of a product."""
+    """Return what is wrong with the batching and the contracting dimensions of the operands of a product, or None."""
     for kind, (one, other) in (("batching", batching), ("contracting", contracting)):
         if len(one) != len(other):
             return Unprefixed(f"lhs and rhs should have the same number of {kind} dimensions")
@@ -511,7 +511,7 @@ def verify_dimensions_of_dot(
 
 
 def not_shaped(sizes: Sequence[int | None], result: ty.Type) -> Unprefixed | None:
-    """Check the shape of a result, but not its elements."""
+    """Return what is wrong with the shape of a result, or None; the elements are not checked."""
     if shapes_fit(ty.TensorType(tuple(sizes), ty.element_type(result)), result):
         return None
     return Unprefixed(
@@ -561,8 +561,8 @@ def _verify_dot_general(op: Operation) -> str | None:
 
 
 def loops_of_dot(op: Operation, axes: Sequence[tuple[int, ...]], profile: Profile) -> Loops:
-    """Return the loops of a product. ``axes``: the batching dimensions of both sides, and the contracting dimensions of
-    both sides.
+    """Return the structured op of a product. ``axes``: the batching dimensions of both operands, then the contracting
+    dimensions of both.
     """
     batching, others, contracting, more = axes
     ranks = [len(ty.shape_of(value.type) or ()) for value in op.operands]

@@ -1,4 +1,6 @@
-"""The op scan of chlo: a body that runs for each index of one dimension, and hands values on (`dialect/ChloOps.td`)."""
+"""The op scan of chlo: a body runs for each index of one dimension, and passes values on to the next run
+(`dialect/ChloOps.td`).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """dot_general and convolution of quantised elements as StableHLO's interpreter computes them: on stored integers.
 
-The products of stored integers are added in 32 bits, and multiplied by one scale, that of the first channel. What the
-zero point of the left side adds is multiplied by it on its own; each product is then cut to an integer, and the result
-to the storage type, without a clamp (`StablehloLegalizeQuantToMath.cpp`). A profile chooses this.
+The products of stored integers are added in 32 bits, and the sum is multiplied by one scale, that of the first channel.
+What the zero point of the left operand adds is multiplied by the scale separately. Both are then truncated to integers,
+and the result to the storage type, without a clamp (`StablehloLegalizeQuantToMath.cpp`). A profile chooses this.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ def product_of_stored(
     covers: Callable[[Operation, Sequence[Quantization]], bool] = lambda op, found: True,
     padding: Padding | None = None,
 ) -> OnStored:
-    """Return the function that compiles a product of quantised elements. ``covers``: whether the interpreter computes
-    an op in this way, from the quantisations of both sides and of the result. ``padding``: that of the left side.
+    """Return the function that compiles a product of quantised elements.
+
+    ``covers``: tells whether the interpreter computes an op in this way, from the quantisations of both operands and of
+    the result. ``padding``: the padding of the left operand.
     """
 
     def compile_(op: Operation, compiler: Compiler) -> Step | None:

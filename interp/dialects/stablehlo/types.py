@@ -105,7 +105,7 @@ def _read_bounds(p: Any) -> tuple[Any, ...]:
 
 
 def spelled_sizes(sizes: Sequence[int | None]) -> str:
-    """Spell sizes as StableHLO's messages have them: ``2, ?``."""
+    """Return the text of sizes as StableHLO's messages have them: ``2, ?``."""
     return ", ".join("?" if size is None else str(size) for size in sizes)
 
 
@@ -133,7 +133,7 @@ stablehlo.attributes["bounds"] = stablehlo.attributes["type_extensions"] = _BOUN
 
 
 def bounds_of(type_: ty.Type) -> Sizes:
-    """Return the bounds of the dimensions of a tensor; () where the type has none."""
+    """Return the bounds of the dimensions of a tensor; () if the type has none."""
     encoding = type_.encoding if isinstance(type_, ty.TensorType) else None
     if isinstance(encoding, DialectAttr) and encoding.definition is _BOUNDS:
         found: Sizes = encoding["bounds"]
@@ -142,7 +142,9 @@ def bounds_of(type_: ty.Type) -> Sizes:
 
 
 def tensor(sizes: Sequence[int | None], element: ty.Type, bounds: Sequence[int | None] = ()) -> ty.TensorType:
-    """Return the type of a tensor. ``bounds``: of its dimensions; without a number in them, the type has none."""
+    """Return the type of a tensor. ``bounds``: the bounds of its dimensions; if all are None, the type has
+    no bounds.
+    """
     known = any(bound is not None for bound in bounds)
     return ty.TensorType(tuple(sizes), element, DialectAttr(_BOUNDS, (tuple(bounds),)) if known else None)
 
@@ -197,8 +199,8 @@ def _words_of(letters: str) -> str:
 
 
 def tensor_of(letters: str, shaped: str = "ranked") -> d.TypeConstraint:
-    """Return the constraint for tensors of elements of these classes, named in this order. ``shaped``: StableHLO's
-    words for the shapes.
+    """Return the constraint for tensors whose elements are of these classes, which the message lists in this order.
+    ``shaped``: StableHLO's words for the shapes.
     """
     accepts_element, accepts_shape = _elements_accept(letters), _SHAPES[shaped]
 
@@ -242,7 +244,7 @@ def _tuple_of(*constraints: d.TypeConstraint) -> d.TypeConstraint:
 
 @immutable
 class FutureType(ty.DialectType):
-    """``!stablehlo.future<types>``: what an op that was started will give."""
+    """The type ``!stablehlo.future<types>``: the results of an op that was started and may not have ended."""
 
     types: tuple[ty.Type, ...]
 
@@ -257,7 +259,7 @@ class FutureType(ty.DialectType):
 
 
 def future_of(types: Sequence[ty.Type]) -> FutureType:
-    """Return the type of values that are not there yet."""
+    """Return the type ``!stablehlo.future<…>`` of values of these types."""
     return FutureType("stablehlo", "future", tuple(types))
 
 
@@ -313,13 +315,13 @@ UI32_TENSOR = _tensor_of_exactly(ty.IntegerType(32, "unsigned"), "32-bit unsigne
 
 
 def shapes_fit(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether two tensors may have one shape at run time."""
+    """Tell whether two tensors may have the same shape at run time."""
     first, second = ty.shape_of(one), ty.shape_of(other)
     return first is None or second is None or sizes_agree(first, second)
 
 
 def sizes_fit(one: int | None, other: int | None) -> bool:
-    """Tell whether two dimensions may have one size at run time."""
+    """Tell whether two dimensions may have the same size at run time. None: a size that is not known."""
     return one is None or other is None or one == other
 
 
@@ -333,7 +335,7 @@ def _within(type_: ty.Type, bounds: Sizes) -> bool:
 
 
 def elements_fit(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether two element types are the same, or quantised types of one storage and expressed type."""
+    """Tell whether two element types are the same, or are quantised types with the same storage and expressed types."""
     if isinstance(one, ty.UniformQuantizedType) and isinstance(other, ty.UniformQuantizedType):
         first, second = (
             (ty.storage_type(t), t.storage_signed, t.storage_min, t.storage_max, t.expressed, t.axis is None)
@@ -353,17 +355,17 @@ def types_fit(one: ty.Type, other: ty.Type) -> bool:
 
 
 def all_fit(some: Sequence[ty.Type], others: Sequence[ty.Type]) -> bool:
-    """Tell whether there are as many types as others, and each is compatible with the other one."""
+    """Tell whether two lists of types have the same length, and the types are compatible in pairs."""
     return len(some) == len(others) and all(map(types_fit, some, others))
 
 
 def listed(types: Sequence[ty.Type]) -> str:
-    """Spell types in quotes, as messages have them."""
+    """Return the text of types as messages have them: each in quotes."""
     return ", ".join(f"'{type_}'" for type_ in types)
 
 
 def shown_sizes(type_: ty.Type) -> tuple[int, ...]:
-    """Return the sizes of a tensor as StableHLO's messages print them where they print numbers: -2^63 is unknown."""
+    """Return the sizes of a tensor as numbers in StableHLO's messages: -2^63 for a size that is not known."""
     return tuple([-(1 << 63) if size is None else size for size in ty.shape_of(type_) or ()])
 
 
@@ -385,7 +387,7 @@ Merge = Callable[[int, Extent, Extent], "Extent | Unprefixed"]
 
 
 def most_specific(axis: int, one: Extent, other: Extent) -> Extent | Unprefixed:
-    """Return what two types say about a dimension, together; a message if they contradict each other."""
+    """Return what two types together say about a dimension; the text of an error if they contradict each other."""
     sizes = [size for size, _ in (one, other) if size is not None]
     bounds = [bound for _, bound in (one, other) if bound is not None]
     if len(sizes) == 2 and sizes[0] != sizes[1]:
@@ -398,7 +400,9 @@ def most_specific(axis: int, one: Extent, other: Extent) -> Extent | Unprefixed:
 
 
 def least_specific(axis: int, one: Extent, other: Extent) -> Extent | Unprefixed:
-    """Return what is known about a dimension that has one of two types; a message if the types have no such type."""
+    """Return what is known about a dimension whose type is one of two; the text of an error if there is no
+    such type.
+    """
     (size, bound), (second, limit) = one, other
     if size is not None and second is not None:
         if size != second:
@@ -412,8 +416,8 @@ def least_specific(axis: int, one: Extent, other: Extent) -> Extent | Unprefixed
 
 
 def merged(types: Sequence[ty.Type], merge: Merge) -> ty.Type | Unprefixed:
-    """Return the type that several tensors, or tuples of tensors, have together: `most_specific` or
-    `least_specific`. A message if there is none.
+    """Return the one type that `most_specific` or `least_specific` (``merge``) gives for several tensors, or tuples of
+    tensors; the text of an error if there is none.
     """
     tuples = [type_ for type_ in types if isinstance(type_, ty.TupleType)]
     if tuples:
@@ -447,7 +451,7 @@ def merged(types: Sequence[ty.Type], merge: Merge) -> ty.Type | Unprefixed:
 
 
 def same_elements(op: Operation) -> str | None:
-    """Check that all operands and results have the same elements."""
+    """Return an error message unless all operands and results have the same element type."""
     first, *others = map(ty.element_type, types_of(op))
     return (
         None
@@ -457,7 +461,7 @@ def same_elements(op: Operation) -> str | None:
 
 
 def compatible_elements(op: Operation) -> str | None:
-    """Check that the elements of all operands and results are compatible."""
+    """Return an error message unless the element types of all operands and results are compatible."""
     first, *others = map(ty.element_type, types_of(op))
     if all(elements_fit(first, other) for other in others):
         return None
@@ -465,7 +469,7 @@ def compatible_elements(op: Operation) -> str | None:
 
 
 def same_shape(op: Operation) -> str | None:
-    """Check that there are operands, and that they and the results have one shape."""
+    """Return an error message unless there are operands, and they and the results have the same shape."""
     if not op.operands:
         return "expected 1 or more operands, but found 0"
     if not op.results:
@@ -477,7 +481,7 @@ def same_shape(op: Operation) -> str | None:
 
 
 def elementwise_shape(op: Operation) -> str | None:
-    """Check the same of an op that works element by element, in MLIR's words for these."""
+    """Return an error message as `same_shape` does, in MLIR's words for elementwise ops."""
     first, *others = types_of(op)
     if all(shapes_fit(first, other) for other in others):
         return None
@@ -485,8 +489,8 @@ def elementwise_shape(op: Operation) -> str | None:
 
 
 def compatible(op: Operation) -> str | None:
-    """Check that the types of all operands and results are compatible, and the result against the most that the
-    operands say about its shape.
+    """Return an error message unless the types of all operands and results are compatible, and the shape of the result
+    agrees with what all operands together say.
     """
     first, *others = types_of(op)
     if not all(types_fit(first, other) for other in others):
@@ -496,7 +500,9 @@ def compatible(op: Operation) -> str | None:
 
 
 def not_inferred(op: Operation, *expected: ty.Type) -> str | None:
-    """Check the types of all results of an op against those that follow from its operands."""
+    """Return an error message unless the results of an op have the types ``expected``, which follow from
+    its operands.
+    """
     found = [result.type for result in op.results]
     if all_fit(expected, found):
         return None
@@ -507,7 +513,7 @@ Rule = Callable[[Operation], str | None]
 
 
 def rules(*checks: Rule) -> Rule:
-    """Return the rule that is broken where one of several is; the first of these gives the message."""
+    """Return the rule that all of these rules hold. The message is that of the first one that does not."""
 
     def check(op: Operation) -> str | None:
         return next((found for each in checks if (found := each(op)) is not None), None)

@@ -87,7 +87,7 @@ from halfulp.semantics.quant import Quantization
 
 
 class Window(NamedTuple):
-    """How a window lies on the dimensions of an operand, one number for each of them."""
+    """The positions of a window on an operand: each field has one number for each dimension of the operand."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
@@ -105,7 +105,7 @@ class Window(NamedTuple):
         return Window(sizes, one, two, three, *padding_of(op, len(sizes)))
 
     def places(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Return along each dimension of an operand the number of places of the window."""
+        """Return the number of positions of the window along each dimension. ``shape``: the shape of the operand."""
         found = []
         for size, window, stride, base, dilation, low, high in zip(shape, *self, strict=True):
             whole, covered = padded_size(size, low, high, base - 1), (window - 1) * dilation + 1
@@ -113,7 +113,9 @@ class Window(NamedTuple):
         return tuple(found)
 
     def element(self, axis: int, place: AffineExpr, element: AffineExpr) -> AffineExpr:
-        """Return the index of an element of a window in the padded operand."""
+        """Return the index in the padded operand along ``axis``: of the element number ``element`` of the window at its
+        position number ``place``.
+        """
         return add(
             multiply(place, AffineConstant(self.strides[axis])), multiply(element, AffineConstant(self.dilations[axis]))
         )
@@ -124,7 +126,7 @@ class Window(NamedTuple):
         return any((*self.low, *self.high, *(base - 1 for base in self.base_dilations)))
 
     def padded(self, run: Run, value: Value, fill: Value) -> Value:
-        """Return an operand with its padding and with ``base_dilations``."""
+        """Return an operand with its padding around the elements and, for ``base_dilations``, between them."""
         if not self.has_padding:
             return value
         interior = [base - 1 for base in self.base_dilations]
@@ -141,14 +143,14 @@ def _dynamic(type_: ty.Type) -> ty.Type:
 
 
 def optional_numbers(op: Operation, name: str, rank: int, default: int = 1) -> tuple[int, ...]:
-    """Return the numbers of an array property, one for each dimension; the default where the op does not have it, or
-    where it is empty.
+    """Return the numbers of an array property, one for each dimension. If the property is absent or empty, each is
+    ``default``.
     """
     return (numbers_of(op, name) if name in op.properties else ()) or (default,) * rank
 
 
 def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the padding below and above, from a tensor of pairs."""
+    """Return the padding below and above each dimension, from the property, a tensor of pairs."""
     written = op.properties.get("padding")
     if written is None:
         return (0,) * rank, (0,) * rank
@@ -168,7 +170,7 @@ _FACTORS = {
 
 
 def verify_padding(op: Operation) -> Unprefixed | None:
-    """Check the shape of the padding that an attribute gives."""
+    """Return what is wrong with the shape of the padding of an op, or None."""
     padding = op.properties.get("padding")
     shape = ty.shape_of(padding.type) or () if isinstance(padding, at.DenseElementsAttr) else (0, 2)
     if len(shape) == 2 and shape[1] == 2:
@@ -181,8 +183,8 @@ def verify_padding(op: Operation) -> Unprefixed | None:
 def verify_window(
     op: Operation, sizes: Sequence[int | None], *names: str, paddings: int | None = None
 ) -> Unprefixed | None:
-    """Check the lists of a window, by their names, against its sizes. ``paddings``: the number of pairs of the padding,
-    if it is not an attribute.
+    """Return what is wrong with the properties of a window, or None. ``names``: the names of the properties. ``sizes``:
+    the sizes of the window. ``paddings``: the number of pairs of the padding, if it is not a property.
     """
     rank, padding = len(sizes), op.properties.get("padding")
     reversal = op.properties.get("window_reversal")
@@ -210,8 +212,8 @@ def verify_window(
 
 
 def places_of(window: Window, shape: Sequence[int | None], unknown: Sequence[int | None] = ()) -> list[int | None]:
-    """Return along each dimension the number of places of a window; None where it is not known. ``unknown``: the sizes
-    of the window, if some are not known.
+    """Return the number of positions of a window along each dimension; None where it is not known. ``unknown``: the
+    sizes of the window, if some are not known.
     """
     found = window.places([size or 0 for size in shape])
     sizes = unknown or window.sizes
@@ -317,9 +319,9 @@ stablehlo.op(
 
 
 def dynamic_reduce_window(op: Operation, compiler: Compiler) -> Function:
-    """Return the function of the custom_call by which JAX writes reduce_window with sizes that are known at run time.
-
-    Behind the inputs and the initial values, its operands are the five lists of a window; its body is a function.
+    """Return the function that runs the custom_call by which JAX writes reduce_window with sizes that are known only at
+    run time. After the inputs and the initial values, its operands are the five lists of a window; its body is a
+    function.
     """
     count = (len(op.operands) - len(_LISTS)) // 2
     called = op.properties.get("called_computations")
@@ -360,8 +362,8 @@ _LISTS = ("window_dimensions", "window_strides", "base_dilations", "window_dilat
 
 
 class Layout(NamedTuple):
-    """The meaning of the dimensions of one of the arrays of a convolution: the numbers of two dimensions, ``first`` and
-    ``second`` (batch and feature, or input and output feature), and those of the spatial ones.
+    """The meaning of the dimensions of one of the arrays of a convolution: the numbers of the dimensions ``first`` and
+    ``second`` (batch and feature, or input and output feature), and the numbers of the spatial dimensions.
     """
 
     first: int

@@ -1,1 +1,1 @@
-"""Structured ops, of whatever dialect: their iteration space, and the evaluation of their bodies on whole arrays."""
+"""Structured ops of all dialects: their iteration space, and the evaluation of their bodies on whole arrays."""

@@ -1,9 +1,10 @@
-"""Structured ops on whole arrays.
+"""The evaluation of structured ops on whole arrays.
 
-The iteration space is divided: reductions are the dimensions that some init does not have, all others are parallel. A
-block of the parallel dimensions is computed at a time, whole; along reductions its accumulators are combined with one
-point after the other, in the order of the loops. Values that do not depend on the accumulators are computed before, for
-many of these points at once. So the memory that is needed is a constant number of arrays of a bounded size.
+The dimensions of the iteration space have two kinds: a reduction is a dimension that some init does not have; all
+others are parallel. The parallel dimensions are divided into blocks. All points of a block are computed at once. Along
+reductions, their accumulators are combined with one point after the other, in the order of the loops. Values that do
+not depend on the accumulators are computed before, for many of these points at once. So a constant number of arrays of
+a bounded size is enough memory.
 """
 
 from __future__ import annotations
@@ -88,13 +89,13 @@ def _scalar(step: Step) -> Compute | None:
 
 
 def is_plain(type_: ty.Type) -> bool:
-    """Tell whether a code of a type is one word."""
+    """Tell whether one word holds a code of a type."""
     element = ty.element_type(type_) if is_point(type_) else type_
     return isinstance(element, ty.IntegerType | ty.IndexType | ty.FloatType) and not code_layout(element)[1]
 
 
 def columns(value: Value, lanes: int) -> list[list[int]]:
-    """Return the codes of rows [n, lanes] as lists, one for each lane."""
+    """Return the codes of an array [n, lanes] as lists, one list for each lane."""
     flat = np.ascontiguousarray(value.bits.reshape(-1, lanes).T)
     found: list[list[int]] = flat.tolist()
     return found
@@ -144,9 +145,9 @@ def plan_of(structure: Structure) -> Plan | None:
 
 
 class OnArrays:
-    """A structured op compiled to run on arrays.
+    """A structured op that is compiled to run on arrays.
 
-    Raises Unsupported for a body with ops that are not run.
+    Raises Unsupported for a body with ops that cannot be run.
     """
 
     def __init__(self, op: Operation, structure: Structure, plan: Plan, compiler: Compiler) -> None:
@@ -184,8 +185,8 @@ class OnArrays:
         return Fold(step.pointwise, step.operands[1] == accumulator, order)
 
     def run(self, run: Run, operands: Sequence[Value], outside: Sequence[Value]) -> list[Value]:
-        """Return the new inits. ``operands``: the operands; a scalar has no axes. ``outside``: the values from outside
-        that the body uses, in the order of `Body.outside`.
+        """Return the new values of the inits. ``operands``: the values of the operands; a scalar has no axes.
+        ``outside``: the values from outside that the body uses, in the order of `Body.outside`.
 
         Raises UndefinedBehavior and LimitExceeded.
         """

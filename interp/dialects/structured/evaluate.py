@@ -32,10 +32,10 @@ _WORK = 1 << 10
 
 
 def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> bool:
-    """Tell whether reading all operands before writing gives the same result as the loops.
+    """Tell whether an op gives the same result as its loops if all operands are read before anything is written.
 
-    A buffer that is written may share memory with another operand only if every point reads only the element of it that
-    the point writes.
+    If a buffer that is written shares memory with another operand, each point must read only the element that it
+    writes.
     """
     inputs = len(structure.inputs)
     for number, written in enumerate(buffers[inputs:], inputs):
@@ -76,7 +76,7 @@ def step_with_body(
 ) -> Step:
     """Return the step of an op that has a body.
 
-    ``run``: gives the results from the run, the operands, and the values of ``outside``: the slots and types of what
+    ``run``: computes the results from the run, the operands, and the values of ``outside``: the slots and types of what
     the body uses from around the op.
     """
     operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]

@@ -68,8 +68,8 @@ class Cells:
 
 
 class TensorCells(Cells):
-    """The elements of a tensor; for a tensor over lanes, each element in all lanes at once. ``written``: they are a
-    copy, which may be changed.
+    """The elements of a tensor; for a tensor over lanes, each element in all lanes at once. ``written``: whether the
+    elements are already a copy, which may be changed.
     """
 
     def __init__(self, held: Value, type_: ty.Type, written: bool, lanes: int | None) -> None:

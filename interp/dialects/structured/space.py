@@ -30,7 +30,8 @@ INDEX_BOUND = 1 << 62
 def checked_sizes(
     op: Operation, maps: Sequence[at.AffineMapAttr], shapes: Sequence[tuple[int, ...]], lanes: Lanes | None
 ) -> tuple[int, ...]:
-    """Return the sizes of the iteration space for operands of these shapes, which are those in all ``lanes``.
+    """Return the sizes of the iteration space for operands of these shapes. ``lanes``: the lanes of a batch, in all of
+    which the shapes are the same.
 
     Raises UndefinedBehavior if shapes do not fit each other, or if a map leads outside of its operand.
     """
@@ -249,8 +250,8 @@ def _strided(array: npt.NDArray[Any], over: int, terms: Sequence[Any], space: Sp
 
 
 def blocks(sizes: Sequence[int], most: int) -> Iterable[Block]:
-    """Divide a space into parts of at most ``most`` points, in lexicographic order. Each part is a range in that order,
-    too.
+    """Divide a space into blocks of at most ``most`` points. Return them in lexicographic order; the points of a block
+    follow each other in that order too.
     """
     if 0 in sizes:
         return ()

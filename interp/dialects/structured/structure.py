@@ -1,7 +1,7 @@
 """The structure of a structured op: its operands, their maps into the iteration space, its iterators and its body.
 
-Each op of this kind, whether its maps stand in the text or follow from its name, gives its structure by one function
-of the table `STRUCTURES`. Verification and evaluation read nothing else.
+For each op of this kind, one function of the table `STRUCTURES` returns its structure, whether its maps are in the text
+or follow from its name. Verification and evaluation read nothing else.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def written_iterators(op: Operation) -> tuple[int, ...]:
 
 
 def loop_of(maps: Sequence[at.AffineMapAttr]) -> list[tuple[int, int] | None]:
-    """Return, for each dimension of the iteration space, the operand and the axis that give its size: the first whose
-    index is just that dimension. None if there are none.
+    """Return, for each dimension of the iteration space, the operand and the axis that give its size: the first axis
+    whose index is this dimension alone. None for a dimension without one.
     """
     loops: list[tuple[int, int] | None] = [None] * max([map_.dimensions for map_ in maps], default=0)
     for operand, map_ in enumerate(maps):

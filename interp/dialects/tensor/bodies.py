@@ -52,7 +52,9 @@ class Body:
         compiler.region(op.regions[0], self._yielding)
 
     def begin(self, frame: Frame, points: Iterator[Point]) -> Segment | None:
-        """Begin at the first point. Raises Unsupported for a body with control flow in a batch."""
+        """Begin with the first point, and return the segment to run; None if there is no point. Raises Unsupported for
+        a body with control flow in a batch.
+        """
         slots = frame.slots
         run: Run = slots[0]
         if run.lanes is not None and not self._straight:
@@ -110,7 +112,9 @@ def shape_operands(op: Operation, slots: Sequence[Any], settings: Settings) -> P
 
 
 def stacked_elements(run: Run, elements: Sequence[Any], shape: Point, type_: ty.Type) -> Value:
-    """Stack the values that a region yielded, as slots hold them, into an array."""
+    """Return an array of this shape and type whose elements are the values that a region yielded, in the form that
+    slots hold.
+    """
     element = ty.element_type(type_)
     width = ty.element_width(element)
     if width is not None and all(each.__class__ is int for each in elements):
@@ -119,7 +123,7 @@ def stacked_elements(run: Run, elements: Sequence[Any], shape: Point, type_: ty.
 
 
 def spread(element: Any, shape: Point, type_: ty.Type) -> Value:
-    """Return an array in which every element is the given one, in the form that a slot holds."""
+    """Return an array of this shape and type in which every element is ``element``, in the form that a slot holds."""
     return repeated(lift(element, ty.element_type(type_)), shape, type_)
 
 

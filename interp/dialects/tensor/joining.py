@@ -1,4 +1,4 @@
-"""The ops that join tensors, and those that give one another type: concat, bitcast, cast, reshape."""
+"""The ops that join tensors (concat), and those that return a tensor as another type (bitcast, cast, reshape)."""
 
 from __future__ import annotations
 

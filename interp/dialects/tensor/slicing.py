@@ -1,4 +1,4 @@
-"""The ops that take parts of tensors, and put them in."""
+"""The ops that take a part of a tensor, or put a part into a tensor; and those that expand and collapse its shape."""
 
 from __future__ import annotations
 

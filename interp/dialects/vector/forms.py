@@ -28,7 +28,7 @@ _YIELD = "vector.yield"
 
 
 def into(p: OpParser, definition: OpDefinition, word: str) -> Type:
-    """Read a word and the type after it."""
+    """Read ``word`` and the type after it; return the type."""
     p.keyword(definition, word)
     return p.type()
 
@@ -201,12 +201,12 @@ _FALSE, _TRUE = IntegerAttr(0, ty.I1), IntegerAttr(1, ty.I1)
 
 
 def minor_identity(dimensions: int, results: int) -> AffineMapAttr:
-    """Return the map of the last dimensions, in order."""
+    """Return the map from ``dimensions`` dimensions to the last ``results`` of them, in order."""
     return AffineMapAttr(dimensions, 0, tuple(Dimension(dimensions - results + k) for k in range(results)))
 
 
 def is_minor_identity(map_: AffineMapAttr) -> bool:
-    """Tell whether a map is that of the last dimensions, in order. (As in MLIR, it has no symbols.)"""
+    """Tell whether a map returns the last dimensions, in order. As in MLIR, it must have no symbols."""
     return map_.dimensions >= len(map_.results) and map_ == minor_identity(map_.dimensions, len(map_.results))
 
 

@@ -1,8 +1,8 @@
 """The ops that access single elements of memory or tensors under a mask: gathers, scatters, masked loads and stores.
 
-A lane whose mask is not set accesses nothing. A lane of a poisoned mask, or with a poisoned index, is undefined
-behaviour, since MLIR's lowerings branch on it. An index outside of the dimension that it belongs to is undefined too,
-though the place may lie inside memory.
+A lane whose mask is 0 accesses nothing. A lane whose mask or index is poison is undefined behaviour, since MLIR's
+lowerings branch on the mask. An index outside of the dimension that it belongs to is undefined too, though the place
+may lie inside memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Operands = Sequence[Any]
 
 
 def verifier(data: str, what: str, indexed: bool = False, shapes: str = "dim") -> Callable[[Operation], str | None]:
-    """Return the verification of an op on a base, indices, a mask and data.
+    """Return the function that verifies an op on a base, indices, a mask and data.
 
     ``data``: MLIR's name for the data. ``what``: MLIR's name for the vector that must match the data. ``indexed``: True
     if there is a vector of indices before the mask. ``shapes``: MLIR's word for a shape.
@@ -61,7 +61,7 @@ def verifier(data: str, what: str, indexed: bool = False, shapes: str = "dim") -
 
 
 def active_lanes(op: Operation, mask: Value) -> Mask:
-    """Return which lanes of a mask are set. Raises UndefinedBehavior for poison."""
+    """Return a mask, an i1 vector, as a bool array. Raises UndefinedBehavior for poison."""
     if mask.poison is not None:
         where = tuple(int(index) for index in np.argwhere(mask.poison)[0])
         raise undefined(op, f"the mask is poison at {list(where)}: {mask.origin(*where)}")
