@@ -1,4 +1,4 @@
-"""Less work for Python's garbage collector while many objects are made that it need not look at."""
+"""Context managers that save time of Python's garbage collector while many objects are made that stay alive."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import gc
 
 
 class PausedCollector:
-    """A pause of the garbage collector. The objects that parsing and compiling make stay alive, so the collector would
-    find nothing to free.
+    """A context manager that pauses the garbage collector. The objects that parsing and compiling make stay alive, so
+    the collector would find nothing to free.
 
-    This is a class and not a generator, because a generator makes an object at its end, StopIteration, which would
-    start the delayed collection.
+    It is a class and not a generator: a generator makes an object at its end, StopIteration, which would start the
+    delayed collection.
     """
 
     def __enter__(self) -> None:
@@ -27,8 +27,8 @@ SELDOM = 50_000
 
 
 class SeldomCollector:
-    """A time in which the garbage collector runs seldom. While many short-lived objects are made and many others stay
-    alive, the collector would examine all of them again and again.
+    """A context manager in which the garbage collector runs seldom. It is for code that makes many short-lived objects
+    while many others stay alive, which the collector would examine again and again.
     """
 
     def __enter__(self) -> None:

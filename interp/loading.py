@@ -45,9 +45,11 @@ def parse_module(
 
 
 def parse_without(unknown: UnknownOp, text: str, filename: str = "<string>", start: tuple[int, int] = (1, 1)) -> Module:
-    """Read a file of MLIR text to run a function of it, without the parts that have ops of an unknown form.
+    """Read a file of MLIR text without the parts that have ops of an unknown form, so that one of its functions can
+    run.
 
-    ``unknown``: the error of `parse_module`; it is raised if no function is left, or if the rest is wrong too.
+    ``unknown``: the error that `parse_module` raised. It is raised again if no function is left, or if the rest is
+    wrong too.
     """
     try:
         module = parse_module(text, filename, start=start, skip_unknown=True)

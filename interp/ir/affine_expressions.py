@@ -20,7 +20,9 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True)
 class AffineExpr:
-    """The base of all affine expressions. ``symbolic``: it contains no dimension. ``depth``: how deep it is nested."""
+    """The base class of affine expressions. ``symbolic``: whether the expression contains no dimension. ``depth``: how
+    deeply it is nested.
+    """
 
     symbolic = False
     depth = 0
@@ -229,7 +231,9 @@ def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def largest_known_divisor(expr: AffineExpr) -> int:
-    """Return a number that divides every value of the expression (0 for the constant 0)."""
+    """Return a number that divides every value of the expression, as large as MLIR's rules find it; 0 for the constant
+    0.
+    """
     if isinstance(expr, AffineConstant):
         return abs(expr.value)
     if not isinstance(expr, Binary):
@@ -247,9 +251,8 @@ Linear = tuple[tuple[int | None, ...], int | None]
 
 
 def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Linear | None:
-    """Return an expression as a sum of dimensions times factors, as MLIR reads the layouts of memrefs, or None.
-
-    ``symbols``: the known values of symbols.
+    """Return an expression as a sum of dimensions times factors, and a constant, as MLIR reads the layouts of memrefs;
+    None if it has another form. ``symbols``: the known values of symbols.
     """
     none = (0,) * dimensions
     if isinstance(expr, Dimension):
@@ -318,7 +321,7 @@ OPERATORS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
 
 
 def spell(expr: AffineExpr, strong: bool = False) -> str:
-    """Return the text of the expression as mlir-opt prints it. ``strong``: in brackets unless it is a name or a
+    """Return the text of the expression as mlir-opt prints it. ``strong``: in parentheses, unless it is a name or a
     number.
     """
     if isinstance(expr, Dimension):

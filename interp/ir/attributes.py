@@ -23,7 +23,7 @@ from halfulp.interp.ir.base import Attribute as Attribute
 
 @base.immutable
 class UnitAttr(Attribute):
-    """``unit``: an attribute whose presence is its meaning."""
+    """``unit``: an attribute that has no value. Only its presence has a meaning."""
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Return the text ``unit``."""
@@ -70,7 +70,7 @@ def integer_of_code(code: int, type: ty.Type) -> int:
 
 @base.immutable
 class FloatAttr(Attribute):
-    """``1.0 : f32``: a float as its bit pattern."""
+    """``1.0 : f32``: a float attribute. It is stored as its bit pattern."""
 
     code: int
     type: ty.FloatType
@@ -224,19 +224,21 @@ class DenseElementsAttr(Attribute):
         return f"dense<{self.literal_or_blob(packed)}> : {self.type.spell(names)}"
 
     def spell_nested(self, names: Mapping[object, str]) -> str:
-        """Return the text of the elements: elements never have an alias, and a search for one would hash all of
-        them.
+        """Return the text of the elements. Unlike the text of other nested attributes it is never an alias: elements
+        have none, and a search for one would hash all of them.
         """
         return self.spell(names)
 
     def literal_or_blob(self, packed: bool) -> str:
-        """Return the text of the elements between the brackets as mlir-opt does: as literals, or as one blob."""
+        """Return the text of the elements between ``<`` and ``>`` as mlir-opt prints it: literals, or one blob in
+        hexadecimal. ``packed``: see `blob`.
+        """
         if self.splat or self.codes.size // max(1, prod(self.element_shape)) <= MAX_PLAIN_ELEMENTS:
             return self.literal()
         return f'"0x{self.blob(packed).hex().upper()}"'
 
     def literal(self) -> str:
-        """Return the text of the elements between the brackets as literals: one for a splat, none if there are no
+        """Return the text of the elements between ``<`` and ``>`` as literals: one literal for a splat, no text without
         elements.
         """
         if not self.codes.size:
@@ -303,7 +305,7 @@ class DenseStringAttr(Attribute):
         return f"dense<{self.literal()}> : {self.type.spell(names)}"
 
     def literal(self) -> str:
-        """Return the text of the strings between the brackets: one for a splat, none if there are no elements."""
+        """Return the text of the strings between ``<`` and ``>``: one string for a splat, no text without elements."""
         texts = [base.quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
         return texts[0] if self.splat else base.nest(texts, shape) if texts else ""
@@ -380,7 +382,7 @@ class AffineMapAttr(Attribute):
 
     @property
     def is_identity(self) -> bool:
-        """Tell whether the map returns its dimensions in order. (As in MLIR, symbols do not matter.)"""
+        """Whether the map returns its dimensions in order. As in MLIR, symbols do not matter."""
         return self.results == tuple(Dimension(position) for position in range(self.dimensions))
 
     def spell(self, names: Mapping[object, str]) -> str:
@@ -439,8 +441,8 @@ class DistinctAttr(Attribute):
         return id(self)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Return the text ``distinct[id]<attribute>``; the attribute ``unit`` is left out. A printer numbers them in
-        its own order.
+        """Return the text ``distinct[id]<attribute>``; the attribute ``unit`` is left out. The printer gives the ids,
+        in the order of printing.
         """
         number = names.number(self) if isinstance(names, Names) else self.id
         inner = "" if isinstance(self.attribute, UnitAttr) else self.attribute.spell_nested(names)

@@ -21,14 +21,18 @@ NO_NAMES: Mapping[object, str] = {}
 
 
 def narrowed(value: object, kind: type[Kind]) -> Kind:
-    """Return a value as an instance of a class, for the type checker. Earlier checks ensure this class."""
+    """Return a value unchanged, typed as an instance of ``kind`` for the type checker. Earlier checks ensure that it is
+    one.
+    """
     assert isinstance(value, kind)
     return value
 
 
 @dataclass_transform(frozen_default=True)
 def immutable(cls: type[Frozen]) -> type[Frozen]:
-    """Make a class a frozen dataclass that computes its hash once, since types and attributes are often looked up."""
+    """Make a class a frozen dataclass that computes its hash only once, since types and attributes are
+    often looked up.
+    """
     made = dataclass(frozen=True)(cls)
     compute = made.__hash__
 
@@ -43,7 +47,9 @@ def immutable(cls: type[Frozen]) -> type[Frozen]:
 
 
 def fields_only(self: object) -> dict[str, object]:
-    """Return the state to pickle: the fields alone, since cached hashes of strings differ between processes."""
+    """Return the state to pickle: only the fields. A cached hash is left out, since hashes of strings differ between
+    processes.
+    """
     return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
 
@@ -94,7 +100,9 @@ MARK = "\0"
 
 
 def filled(text: str, inner: Sequence[Attribute | Type], names: Mapping[object, str]) -> str:
-    """Return a text in which each mark is replaced by the attribute or type that it stands for, or by its alias."""
+    """Return a text in which each mark is replaced by the text or the alias of the attribute or type that it stands
+    for. ``inner``: these attributes and types, in order.
+    """
     if not inner:
         return text
     first, *rest = text.split(MARK)
@@ -275,7 +283,9 @@ _STRAIGHT_BITS = 14_000  # what Python itself converts: its limit is 4,300 digit
 
 
 def decimal_text(number: int) -> str:
-    """Return an integer in decimal digits. Python converts at most 4,300 of them, in quadratic time."""
+    """Return an integer as decimal digits. Python's ``str`` refuses more than 4,300 digits, and takes
+    quadratic time.
+    """
     if number.bit_length() < _STRAIGHT_BITS:
         return str(number)
     from flint import fmpz
@@ -442,7 +452,7 @@ def file_position(location: Location) -> FileLineCol | None:
 
 
 class Source:
-    """A text that was read: its name, and the map from its tokens to lines and columns.
+    """A text that was read: its name, and where each of its tokens is, as line and column.
 
     ``start``: the line and column at which the text begins, if it is a part of a file.
     """
@@ -476,8 +486,8 @@ class Source:
         return offsets
 
     def split(self, token: int, parts: Sequence[int]) -> None:
-        """Record that the parser split a token into several tokens, which start at the offsets ``parts`` from its
-        start. If there are no parts, the token became part of the token before it.
+        """Record that the parser split a token into several tokens. ``parts``: their offsets from the start of the
+        token. If it is empty, the token became part of the token before it.
         """
         self._splits.append((token, parts))
 

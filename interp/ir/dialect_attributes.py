@@ -94,8 +94,9 @@ class EnumAttr(Attribute):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParameterKind:
-    """The way to write a parameter: ``read`` takes the parser, which stands at it; ``spell`` takes its value and the
-    aliases. ``accepts`` tells whether an attribute that was not read as text may be the value.
+    """A kind of parameter, with its text form. ``read``: reads the parameter with a parser that is at its start.
+    ``spell``: returns the text of a value, from the value and the aliases. ``accepts``: tells whether an attribute that
+    was not read from text may be the value.
     """
 
     read: Callable[[Any], Any]
@@ -119,8 +120,8 @@ class Parameter:
 
 
 class ParameterForm(NamedTuple):
-    """The way to write the parameters after the mnemonic: ``read`` takes the parser and returns the values; ``spell``
-    takes the attribute and the aliases.
+    """The text form of the parameters of an attribute, after its mnemonic. ``read``: reads them with a parser and
+    returns the values. ``spell``: returns their text, from the attribute and the aliases.
     """
 
     read: Callable[[Any], tuple[Any, ...]]
@@ -227,7 +228,7 @@ _PARTS: Mapping[type, tuple[str, ...]] = {
 
 
 def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
-    """Return the attributes and types inside something, in the order of printing."""
+    """Yield the attributes and types that are directly inside an attribute or a type, in the order of printing."""
     if isinstance(thing, at.DictionaryAttr):
         yield from (value for _, value in thing.entries)
     elif isinstance(thing, DialectAttr | ty.DialectType):
@@ -245,10 +246,10 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
 
 
 def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:
-    """Count the attributes and types that are printed for something. ``known``: known sizes, by the id of things that
-    stay alive.
+    """Return the number of attributes and types that would be printed for an attribute or a type. ``known``: sizes that
+    were found before, by the ``id`` of objects that stay alive.
 
-    Because an alias can be used several times, the full text of a short file can have any length. This function counts
+    An alias can be used several times, so the full text of a short file can have any length. This function counts
     without making the text.
     """
     number = known.get(id(thing))

@@ -199,12 +199,12 @@ def plural(count: int, what: str) -> str:
 
 
 def are_given(count: int) -> str:
-    """Return a text that says how many values are given."""
+    """Return a text for an error such as ``2 are given``. ``count``: the number of values."""
     return f"{count:,} {'is' if count == 1 else 'are'} given"
 
 
 def wrong_count(name: str, what: str, types: Sequence[Any], given: int) -> str:
-    """Return the error for a wrong number of values, with the types that are expected."""
+    """Return the text of an error for a wrong number of values, with the types that are expected."""
     listed = f" ({', '.join(map(str, types))})" if types else ""
     return f"{name} takes {plural(len(types), what)}{listed}, but {are_given(given)}"
 

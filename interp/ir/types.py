@@ -74,7 +74,7 @@ NAN_WORDS: Mapping[str, NanEncoding] = {each.name.lower(): each for each in NanE
 
 @immutable
 class FloatType(Type):
-    """A float type; ``format`` says everything about it."""
+    """A float type. ``format``: the format, which determines everything else."""
 
     format: FloatFormat
 
@@ -229,7 +229,9 @@ class DialectType(Type):
 
 @immutable
 class FixedType(Type):
-    """``!halfulp.fixed<8, 4, true, AC_RND, AC_SAT>``: a number in fixed point; ``format`` says everything about it."""
+    """``!halfulp.fixed<8, 4, true, AC_RND, AC_SAT>``: a fixed-point type. ``format``: the format, which determines
+    everything else.
+    """
 
     format: FixedFormat
 
@@ -246,8 +248,8 @@ class UniformQuantizedType(Type):
     one scale per index of it. Sub-channel: ``block_sizes`` has (axis, size) pairs, and the scales form an array of
     ``parameter_shape``, row-major. ``scales``: the literals' values as f64 (sub-channel: rounded to the expressed type,
     as MLIR does). ``storage``: None for integers; newer MLIR also stores a float type or a `QuantileType`, whose bounds
-    are integers. ``storage_type_sign``: that of the integer type; for MLIR, `ui8` is not the type `u8`, whose integers
-    have no sign of their own, and `si8` is not `i8`.
+    are integers. ``storage_type_sign``: the signedness of the integer type, since MLIR distinguishes the storage types
+    `u8` (stored in an `i8`) and `ui8`, and `i8` and `si8`.
     """
 
     storage_width: int
@@ -265,7 +267,7 @@ class UniformQuantizedType(Type):
 
     @property
     def along_axes(self) -> bool:
-        """Tell whether the scale of an element depends on its place."""
+        """Whether the scale of an element depends on its place in the tensor."""
         return self.axis is not None or self.block_sizes is not None
 
     def spell(self, names: Mapping[object, str]) -> str:
@@ -347,12 +349,12 @@ ShapedType = VectorType | TensorType | MemRefType
 
 
 def storage_type(type: UniformQuantizedType | AnyQuantizedType) -> Type:
-    """Return the type in which a quantised element is stored: for ``u8``, which has no sign of its own, ``i8``."""
+    """Return the type in which a quantised element is stored. For ``u8`` this is ``i8``, which has no signedness."""
     return type.storage or IntegerType(type.storage_width, type.storage_type_sign)
 
 
 def F(name: str) -> FloatType:
-    """Return the float type with that MLIR name. Raises KeyError for an unknown one."""
+    """Return the float type with this MLIR name. Raises KeyError for a name that is not known."""
     return FloatType(FORMATS[name])
 
 
@@ -368,8 +370,8 @@ def element_type(type: Type) -> Type:
 
 
 def number_type(element: Type) -> Type:
-    """Return the type of the numbers in an element of memory: for a vector or a complex number, the type of its
-    parts.
+    """Return the type of the numbers of which an element of memory consists: for a vector or a complex number, the type
+    of its parts.
     """
     element = element.element if isinstance(element, VectorType) else element
     return element.element if isinstance(element, ComplexType) else element
@@ -439,8 +441,8 @@ def storage_bounds(width: int, signed: bool) -> tuple[int, int]:
 
 
 def special_storage_bounds(storage: Type) -> tuple[int, int]:
-    """Return the smallest and the largest stored number of a float type (a whole number) or of a `QuantileType` (an
-    index).
+    """Return the smallest and the largest number that can be stored: for a float type as whole numbers, for a
+    `QuantileType` as indices.
     """
     if isinstance(storage, FloatType):
         largest = value(storage.format, storage.format.max_code)

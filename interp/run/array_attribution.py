@@ -1,12 +1,12 @@
-"""Where the error of a number came from, for long histories: all elements of an op at a time.
+"""The contribution of each op to the error of a number, for long histories. All elements of an op are handled at once.
 
-This finds what `halfulp.interp.run.attribution` finds, with errors in f64 in place of balls. The history runs forward
-once, which gives the error of each number, then backward: each op's own error is multiplied by its effect on the number
-at the end. The effect of an operand's error is the difference of two total errors: one with this error, and one without
-it.
+The results are those of `halfulp.interp.run.attribution`, with errors in f64 in place of balls. First the history runs
+forward, which gives the error of each number. Then it runs backward: the own error of each op is multiplied by its
+effect on the last number. The effect of an operand's error is the difference of two total errors: one with this error,
+and one without it.
 
-Histories with bits read as other numbers, quantised types, formats wider than f64 or integers that wrapped are left to
-the balls.
+Some histories are left to `attribution`: those with bits that are read as other numbers, with quantised types, with
+formats wider than f64, or with integers that wrapped.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ class _Part:
 
 @dataclass(eq=False, slots=True)
 class ArrayAttribution:
-    """The history of one number, with errors. ``id``, ``type``, ``code``: those of the number.
+    """The history of one number, with errors in f64. ``id``, ``type``, ``code``: those of the number.
 
-    Raises Unsupported for a history that is left to balls, LimitExceeded if it is too long for balls.
+    Raises Unsupported for a history that only `attribution` can handle, LimitExceeded if the history is too long for
+    that.
     """
 
     lineage: Lineage
@@ -94,7 +95,7 @@ class ArrayAttribution:
         return self.share(self.id)
 
     def effects(self) -> Iterator[attribution.OpEffect]:
-        """Yield the contribution of each run of an op, by its own errors, to the error of the number."""
+        """Yield, for each run of an op, what its own errors contribute to the error of the number."""
         yield from self._effects
 
     def share(self, id: int) -> attribution.Share | None:

@@ -1,12 +1,12 @@
-"""Where the error of a number came from: the share of each op that it was made of.
+"""The contribution of each op to the error of a number that was computed from its results.
 
-The history of the number (`halfulp.interp.run.lineage`) runs a second time in balls, from its leaves on, with as many
-bits as it takes. The error of each number in it is its own error plus a contribution of each operand. The contribution
-is the growth of the total error when this operand, after those before it, has its error. So the parts add up to the
-error, even if errors are large. From the number back, each op's own error is then multiplied by its effect on the
-number.
+The history of the number (`halfulp.interp.run.lineage`) runs a second time in balls, from its first numbers on, with as
+many bits as are needed. The error of each number in it is its own error plus a contribution of each operand. The
+contribution of an operand is the growth of the total error when this operand, after those before it, has its error. So
+the parts add up to the error, even if errors are large. Then, from the last number back to the first, the own error of
+each op is multiplied by its effect on the last number.
 
-An error is the exact number less the computed one.
+An error is the exact number minus the computed one.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _CLOSE = 2.0**-53
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """The contribution of one number of a history to the error of the number at its end.
+    """The contribution of one number of a history to the error of the last number.
 
-    ``value``: the computed number. ``exact``: the exact number. ``own``: its own error. ``error``: its whole
-    error. ``growth``: the contribution of the error of each operand. ``weight``: the change of the number at the end
-    for each unit of error. Errors are NaN if nothing is known. ``chain``: a sum in many steps, which counts as one op;
-    its operands are the start value and the elements that have a history.
+    ``value``: the computed number. ``exact``: the exact number. ``own``: its own error. ``error``: its whole error.
+    ``growth``: the contribution of the error of each operand. ``weight``: the change of the last number for each unit
+    of error. Errors are NaN if nothing is known. ``chain``: a sum in many steps, which counts as one op; its operands
+    are the start value and the elements that have a history.
     """
 
     id: int
@@ -83,8 +83,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class OpEffect:
-    """The contribution of the numbers of an op, by their own errors, to the error of the number at the end, and the
-    largest of these errors in ulp.
+    """What the numbers of an op contribute by their own errors to the error of the last number, and the largest of
+    these own errors in ulp.
     """
 
     op: Operation
@@ -134,9 +134,7 @@ class Attribution:
         return self.shares.get(id)
 
     def effects(self) -> Iterator[OpEffect]:
-        """Yield the contribution of the own error of each number to the error of the number at the end, if it is
-        known.
-        """
+        """Yield, for each number, what its own error contributes to the error of the last number, if that is known."""
         for share in self.shares.values():
             if isfinite(share.own):
                 yield OpEffect(share.node.op, share.node.around, share.own * share.weight, share.own_ulp)
@@ -282,7 +280,7 @@ class Attribution:
 
 
 def refuse_more_than(most: int, count: int) -> None:
-    """Raise LimitExceeded for a history of more numbers than a limit."""
+    """Raise LimitExceeded if a history has more than ``most`` numbers. ``count``: its numbers."""
     if count > most:
         raise LimitExceeded(
             f"the history of this number has more than {most:,} numbers", hint="give the program a smaller input"
@@ -290,8 +288,8 @@ def refuse_more_than(most: int, count: int) -> None:
 
 
 def give_sign(numbers: Numbers, code: int, *operands: list[arb]) -> None:
-    """Replace a zero by a number with its sign, for the second operand of copysign, because a zero of a ball has no
-    sign.
+    """Replace a zero among the balls of copysign's second operand by a number with the sign of the zero, since a ball
+    that is zero has no sign.
     """
     assert isinstance(numbers, FloatFormat)
     if value_of(numbers, code) == 0:
@@ -300,7 +298,7 @@ def give_sign(numbers: Numbers, code: int, *operands: list[arb]) -> None:
 
 
 def sum_of_many(chain: Chain | None, node: Node) -> Chain | None:
-    """Return the steps of a fold if it adds finite numbers."""
+    """Return the steps of a fold if it adds finite numbers; None for any other fold."""
     meaning = node.kernel.meaning(node.result)
     if chain is None or not isinstance(meaning, Computes) or meaning.rule != "add":
         return None

@@ -1,8 +1,9 @@
-"""Chains: elementwise ops on tensors that follow one another run as one loop of machine code, once that pays.
+"""Chains: elementwise ops on tensors that follow one another. They run as one loop of machine code as soon as that
+saves time.
 
-What lies between the first op and the last is never a whole array. Elements that the loop refuses, such as NaNs, are
-computed by the kernels. If a value is not clean, or an op has a fault, the whole chain runs op by op: so poison, errors
-and their order are those of the ops.
+Intermediate results are never whole arrays. Elements that the loop refuses, such as NaNs, are computed by the kernels.
+If a value is not clean, or an op has a fault, the whole chain runs op by op: so poison, errors and their order are
+those of the ops.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Link(NamedTuple):
 
 
 def computed(links: Iterable[Link], values: list[Codes]) -> list[tuple[Fault, Mask]]:
-    """Append the results of the kernels to ``values``, which begins with the inputs of a chain. Return the faults."""
+    """Compute the links of a chain by their kernels. Append the results to ``values``, which begins with the inputs of
+    the chain, and return the faults.
+    """
     faults: list[tuple[Fault, Mask]] = []
     for link in links:
         outcome = link.array(*[values[number] for number in link.operands])
@@ -62,8 +65,8 @@ _TABLE_COST = 20
 
 
 def worth(plan: Plan) -> bool:
-    """Tell whether one table is faster than a chain. A chain without outputs has no table, because only its faults are
-    needed.
+    """Tell whether one look-up in a table is faster than the loop of a chain. A chain without outputs gets no table,
+    because only its faults are needed.
     """
     bits = [width for width, splat in zip(plan.widths, plan.splats, strict=True) if not splat]
     short = len(bits) in (1, 2) and sum(bits) <= integer_kernels.MOST
@@ -115,8 +118,8 @@ class Output(NamedTuple):
 class Chain:
     """Some ops that follow one another, all on values of one static shape, or on scalars over lanes or points.
 
-    ``kept``: tells whether a value is needed after the chain. ``slot``: gives the slot of a value. ``steps`` compute
-    the same, op by op.
+    ``kept``: tells whether a value is needed after the chain. ``slot``: returns the slot of a value. ``steps``: the
+    steps that compute the same, op by op.
     """
 
     def __init__(
@@ -262,9 +265,9 @@ class Chain:
 
 
 class ChainPieces:
-    """Collects the steps of ops that follow one another, and makes chains of them.
+    """A collector of the steps of ops that follow one another. It makes chains of them.
 
-    ``dying``: the values that are not needed after an op. ``slot``: gives the slot of a value.
+    ``dying``: returns the values that are not needed after an op. ``slot``: returns the slot of a value.
     """
 
     def __init__(self, dying: Mapping[Operation, Sequence[SSAValue]], slot: Callable[[SSAValue], int]) -> None:
@@ -274,8 +277,8 @@ class ChainPieces:
         self._steps: list[Step] = []
 
     def add(self, op: Operation, kernel: Kernel | None, steps: Sequence[Step]) -> list[Step]:
-        """Take the steps of the next op; return those steps of earlier ops that are complete. ``kernel``: the kernel of
-        an op that can be part of a chain.
+        """Add the steps of the next op. Return the steps of earlier ops that are now complete. ``kernel``: the kernel
+        of the op if it can be part of a chain, else None.
         """
         if kernel is None or kernel.words is None:
             # A constant makes no step, and does not end a chain.
@@ -286,7 +289,7 @@ class ChainPieces:
         return before
 
     def taken(self) -> list[Step]:
-        """Return the steps of the ops so far, and forget them."""
+        """Return the steps of all ops that were added since the last call."""
         ops, steps, self._ops, self._steps = self._ops, self._steps, [], []
         if len(ops) < SHORTEST:
             return steps

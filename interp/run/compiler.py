@@ -48,7 +48,9 @@ def _report_stop(op: Operation, listeners: Sequence[Listener], report: Undefined
 def observed(
     op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: frames.Step | None
 ) -> frames.Step:
-    """Make a step that tells the listeners before and after it. None means a step that does nothing."""
+    """Return a step that tells the listeners before and after it calls ``step``. If ``step`` is None, there is nothing
+    to call.
+    """
     operand_types = [value.type for value in op.operands]
     result_types = [value.type for value in op.results]
 
@@ -71,7 +73,9 @@ def observed(
 
 
 def observed_control(op: Operation, operands: tuple[int, ...], action: frames.Action) -> frames.Action:
-    """Make an action that tells the listeners before it, and also after it, except for calls and ops with regions."""
+    """Return an action that tells the listeners before it runs, and also afterwards, except for calls and ops with
+    regions.
+    """
     types = [value.type for value in op.operands]
 
     def watched(frame: frames.Frame) -> frames.Segment | None:
@@ -364,7 +368,9 @@ class FunctionCompiler(evaluators.Compiler):
 
 
 def means_one_thing(op: Operation) -> bool:
-    """Tell whether the codes of an op's operands and results are numbers, and have the same meaning at all places."""
+    """Tell whether the codes of an op's operands and results are numbers whose meaning does not depend on
+    their place.
+    """
     elements = {ty.element_type(value.type) for value in (*op.operands, *op.results)}
     numbers = ty.IntegerType | ty.IndexType | ty.FloatType
     return all(

@@ -1,4 +1,6 @@
-"""The general path of an elementwise op on `Value`s: poison, undefined behaviour, unspecified elements, lanes."""
+"""The general way to run an elementwise op on `Value`s, with poison, undefined behaviour, unspecified elements and
+lanes.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ from halfulp.semantics.kernel import (
 
 
 class Places:
-    """The names of the elements that a step works on, for the origins of poison and the reports of errors.
+    """The names that elements of a step have in the origins of poison and in error messages.
 
     ``lead``: 1 if the first axis of the arrays goes over lanes, else 0.
     """
@@ -54,14 +56,14 @@ class Places:
         self.lead = lead
 
     def origin(self, where: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the name of the element at ``where`` as the place where poison was born."""
+        """Return the indices that name the element at ``where`` in an origin of poison."""
         if self.lanes is None:
             return where
         return (int(self.lanes.numbers[where[0] if self.lead else 0]), *where[self.lead :])
 
     def text(self, where: tuple[int, ...], offending: Mask) -> tuple[str, str]:
-        """Return the name of the first element with an error, for a message, and how many there are. In a batch it is
-        the first in the first lane.
+        """Return the name of the first element that ``offending`` selects, for a message, and the text of how many
+        there are. In a batch it is the first one of the first lane.
         """
         lead = self.lead
         if not where[lead:]:
@@ -122,7 +124,7 @@ class ElementwiseStep:
 
     @property
     def behalf(self) -> Operation:
-        """The op for which it runs: itself, unless it is a part of another op."""
+        """The op that the step belongs to: its own op, unless that is a part of another op."""
         return self.op
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -258,7 +260,9 @@ class ElementwiseStep:
         faults: tuple[tuple[Fault, Mask], ...],
         places: Places,
     ) -> PoisonIds | None:
-        """Return the poison after faults, as ids. Raises UndefinedBehavior."""
+        """Return the poison of the results, as ids, after faults were added. Raises UndefinedBehavior for a fault of
+        that kind.
+        """
         spoiling: list[tuple[str, Mask]] = []
         undefined: list[tuple[Fault, Mask]] = []
         for fault, mask in faults:
@@ -368,7 +372,7 @@ def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
 
 
 class Points(Places):
-    """The names of the points in a part of an iteration space. The name of a point is its indices.
+    """The names of points in a part of an iteration space. A point is named by its indices.
 
     ``axes``: for each axis of the arrays after the axis over lanes, the dimension of the space and its indices in this
     part. ``fixed``: the indices in the other dimensions. ``sizes``: the sizes of the space.
@@ -390,8 +394,8 @@ class Points(Places):
         self._sizes = sizes
 
     def at(self, fixed: Sequence[tuple[int, int]]) -> Points:
-        """Return the names for arrays that lack the axes of some dimensions; ``fixed``: the indices in these
-        dimensions.
+        """Return the names for arrays that have no axis for some dimensions. ``fixed``: pairs of such a dimension and
+        the index in it.
         """
         gone = {dimension for dimension, _ in fixed}
         return Points(self.lanes, self.lead, [axis for axis in self._axes if axis[0] not in gone], fixed, self._sizes)
@@ -413,7 +417,7 @@ class Points(Places):
         return tuple(point[dimension] for dimension in sorted(point))
 
     def origin(self, where: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the name of a point as the place where poison was born."""
+        """Return the indices that name a point in an origin of poison."""
         point = self._point(where)
         return (
             point if self.lanes is None else (int(self.lanes.numbers[where[0] if self.lead and where else 0]), *point)
@@ -427,7 +431,7 @@ class Points(Places):
 class PointwiseStep(ElementwiseStep):
     """Runs one elementwise op for the points of a part of an iteration space.
 
-    ``around``: the op whose body it belongs to; an op without a place is reported at the place of that op. ``turn``:
+    ``around``: the op whose body it belongs to; errors of an op without a place name the place of that op. ``turn``:
     the number of this op among the ops of the body that take random bits, and how many of these there are.
     """
 

@@ -1,7 +1,8 @@
-"""The evaluators that an op's declaration names. They differ by what the code of an op gets.
+"""The evaluators that the declarations of ops name. They differ in what the code of an op takes.
 
-`Constant` gets nothing, `Elementwise` the elements of its operands, `OnValues` whole values, `OnRawSlots` the slots of
-a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, and `PerOp` chooses among them.
+`Constant` takes nothing, `Elementwise` the elements of its operands, `OnValues` whole values, `OnRawSlots` the slots of
+a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, and `PerOp` chooses among the
+others.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ MachineCall = Callable[[frames.Run, Sequence[Any], int], "tuple[Any, ...] | None
 
 
 class Compiler:
-    """Finds slots, blocks and other functions for the control ops of one function.
+    """Gives the control ops of one function their slots, segments and other functions while they are compiled.
 
-    ``code_of``: a function that gives the code of another function. ``new_frame``: the class of the frames of its
+    ``code_of``: a function that returns the code of another function. ``new_frame``: the class of the frames of its
     calls. ``on_yield``: in a region, makes the actions of its terminators.
     """
 
@@ -91,8 +92,8 @@ class Compiler:
         raise NotImplementedError
 
     def part(self, op: Operation) -> frames.Step:
-        """Return the step of an op that is not in the program, but stands for a part of one. Listeners are not told of
-        it.
+        """Return the step of an op that is not in the program, but does a part of an op of the program. Listeners are
+        not told of it.
         """
         raise NotImplementedError
 
@@ -109,8 +110,8 @@ class Compiler:
         raise NotImplementedError
 
     def resume(self, op: Operation) -> frames.Yield:
-        """Return the end of the regions of ``op``, the control op that is being compiled: it gives values to the op's
-        results, and then the segment after the op runs.
+        """Return what the regions of ``op``, the control op that is being compiled, do at their end: their values
+        become the results of the op, and the segment after the op runs.
         """
         after, results = self._after, self.slots(op.results)
         types, listeners = [result.type for result in op.results], self.settings.listeners
@@ -123,7 +124,9 @@ class Compiler:
         return lambda sources: passing((*moves(sources, results), *((tell,) if listeners else ())), after)
 
     def returning(self, operands: tuple[int, ...]) -> frames.Action:
-        """Make the action of func.return: the caller continues, with these slots as the results of its call."""
+        """Return the action of func.return: the caller continues, and the values of these slots are the results of its
+        call.
+        """
 
         def return_(frame: frames.Frame) -> None:
             slots = frame.slots
@@ -141,7 +144,9 @@ class Compiler:
 
 
 def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[frames.Step, ...]:
-    """Make the steps, one or none, that copy some slots to others, all at once."""
+    """Return the steps, one or none, that copy the values of some slots to other slots. All are read before any is
+    written.
+    """
     pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
     if not pairs:
         return ()
@@ -163,7 +168,7 @@ def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[frames.Step, 
 
 
 def passing(steps: Sequence[frames.Step], target: frames.Segment) -> frames.Action:
-    """Make the action that runs some steps and continues at ``target``."""
+    """Return the action that runs some steps and continues at ``target``."""
     if not steps:
         return lambda frame: target
     if len(steps) == 1:

@@ -1,11 +1,11 @@
-"""Folds: an accumulator combined with one element after the other, for many lanes at a time.
+"""Folds: one element after the other is combined with an accumulator, for many lanes at a time.
 
-The order is the profile's `reduction_order`. It decides how floats are added. All other combinations go in sequence:
-the accumulator with the first element, the result with the second, and so on.
+The field `reduction_order` of the profile decides in which order floats are added. All other folds go in sequence: the
+accumulator is combined with the first element, the result with the second, and so on.
 
-In sequence, quicker ways give the same bits: NumPy's running sums, each of which rounds once, to nearest even; pairs of
-neighbours first, for a combination that is associative; Python integers, for few lanes. Where an element is poison,
-where results are marked as unspecified, or where an op may fail, each element is one step of the op.
+For a sequence there are quicker ways with the same bits: NumPy's running sums, whose steps round once, to nearest even;
+combining neighbours in pairs first, if the op is associative; Python integers, if there are few lanes. If an element is
+poison, if results are marked as unspecified, or if the op may fail, each element is one step of the op.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ Names = Callable[[int], Places]
 class Fold:
     """A fold by one elementwise op with two operands, the accumulator and the element, and one result of their type.
 
-    ``step``: the op. ``element_first``: the element is its first operand. ``order``: the order of additions, one of
-    `halfulp.semantics.sums.ORDERS`; any other op goes in sequence.
+    ``step``: the op. ``element_first``: whether the element is its first operand. ``order``: the order of additions,
+    one of `halfulp.semantics.sums.ORDERS`; all other ops go in sequence.
     """
 
     def __init__(self, step: PointwiseStep, element_first: bool, order: str) -> None:
@@ -293,8 +293,9 @@ class Fold:
         return Value(first.type, codes.reshape(first.bits.shape))
 
     def at_places(self, run: Run, whole: Value, places: npt.NDArray[np.intp], new: Value) -> Value | None:
-        """Return a list in which new elements, one after the other, are combined with what is at their places; those
-        with a negative place are left out. None if no quick way is known.
+        """Combine new elements, one after the other, with the elements of ``whole``, an array of one dimension, and
+        return it. ``places``: for each new element, the index in ``whole``; one with a negative index is left out. None
+        if no quick way is known.
         """
         number = self._number
         adds = self._adds or (self._name in _SUMS and isinstance(number, ty.IntegerType) and number.width > 1)
@@ -331,7 +332,7 @@ def _flat(bits: Codes, lead: int, lanes: int) -> Codes:
 
 
 def part(value: Value, index: Any) -> Value:
-    """Return a part of a value over its first axis, of the same type."""
+    """Return a part of a value of the same type. ``index``: an index or a slice of its first axis."""
     return rearranged(value, lambda array: array[index])
 
 

@@ -1,7 +1,7 @@
 """Compiled code and its activations: segments, frames, lanes, and the run that executes them.
 
-A step is a closure over slot numbers that reads and writes the slots of a frame. Slot 0 of each frame holds the `Run`:
-what belongs to one execution, so that compiled code can be shared between threads. The part on slots says what the
+A step is a closure over slot numbers that reads and writes the slots of a frame. Slot 0 of each frame holds the `Run`,
+which has everything that belongs to one execution; so threads can share compiled code. `lift` and `lower` say what the
 other slots hold.
 """
 
@@ -88,7 +88,7 @@ class Frame:
 class Lanes:
     """Some lanes of a batch: their numbers, ascending, and the number of all lanes of the batch.
 
-    ``within``: lanes of which these are a part as long as they exist, and the positions of these lanes among them.
+    ``within``: other lanes that include these, and the positions of these lanes among them.
     """
 
     __slots__ = ("__weakref__", "numbers", "total", "within")
@@ -196,7 +196,7 @@ class Run:
             raise self.out_of_steps(op)
 
     def out_of_steps(self, op: Operation) -> OutOfSteps:
-        """Make the error of a run that would execute more ops than it may, the first of them just before ``op``."""
+        """Return the error of a run that would execute more ops than it may. The error names ``op`` and its place."""
         return OutOfSteps(
             f"the program ran more than {self.settings.max_steps} ops",
             location=op.location,
@@ -218,7 +218,7 @@ View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 class Writes:
-    """The iteration that wrote each element of a shape first, in one run of a loop.
+    """A log of the writes in one run of a loop: for each element of an array, the first iteration that wrote it.
 
     ``ranges``: the values of the induction variables. `iteration` is the number of the current iteration, in row-major
     order. ``outer``: the log of the loop around it.
@@ -234,9 +234,9 @@ class Writes:
         self._first = np.full(shape, -1, np.int64)
 
     def note(self, view: View, index: Any, differs: Any) -> None:
-        """Note that the current iteration writes elements, ``view(array)[index]`` of an array of the shape.
+        """Record that the current iteration writes the elements ``view(array)[index]`` of an array.
 
-        ``differs``: the elements whose bits change. Raises UndefinedBehavior for a race.
+        ``differs``: a mask of the elements whose bits change. Raises UndefinedBehavior for a race.
         """
         first = np.asarray(view(self._first)[index])
         wrong = np.asarray(differs) & (first >= 0) & (first != self.iteration)
@@ -305,7 +305,9 @@ Reported = TypeVar("Reported", bound=HalfulpError)
 
 
 def in_lanes(error: Reported, lanes: Lanes | None, mask: Mask | None = None) -> Reported:
-    """Add to an error the lanes in which it happened; outside of a batch it stays unchanged."""
+    """Add the lanes in which it happened to an error, and return the error. Outside of a batch it is returned
+    unchanged.
+    """
     if lanes is not None:
         error.lanes = lanes.offending(mask)
         error.message += f" ({_lanes_text(error.lanes, lanes)})"
@@ -331,7 +333,7 @@ def _lanes_text(offending: npt.NDArray[np.intp], lanes: Lanes) -> str:
 
 
 def located(error: HalfulpError, op: Operation) -> HalfulpError:
-    """Add the location and the op to an error that was raised below, unless it has them."""
+    """Add the location and the op to an error that has none, and return the error."""
     if error.location is None:
         error.location = op.location
     if error.op is None:
@@ -413,9 +415,9 @@ def listener_view(slot: Any, type_: ty.Type) -> Any:
 
 
 def decided(value: Any, op: Operation) -> bool:
-    """Return the condition of a control op, an i1 that is the same in all lanes.
+    """Return the condition of a control op as a bool; it is an i1 that is the same in all lanes.
 
-    Raises UndefinedBehavior for poison, for each value of ``on_ub``.
+    If it is poison, UndefinedBehavior is raised for every value of the setting ``on_ub``.
     """
     if value.__class__ is int:
         return bool(value)
@@ -435,7 +437,7 @@ def number(value: Any, type_: ty.Type, op: Operation, name: str, settings: Setti
 
 
 def undecided(value: Value, op: Operation, name: str, lanes: Lanes | None = None) -> UndefinedBehavior:
-    """Build the error for a control op whose operand ``name`` is poison; in a batch it lists the lanes."""
+    """Return the error for a control op whose operand ``name`` is poison. In a batch it names the lanes."""
     where = np.argwhere(value.poisoned)[0] if value.shape else ()
     report = UndefinedBehavior(
         f"{op.name}: undefined behaviour: the {name} is poison: {value.origin(*where)}",

@@ -1,7 +1,5 @@
-"""What the executor knows of compiled code, without loading it.
-
-It knows the runs that code may take part in, the error of a function that code cannot hold, and how to put back what a
-run that stops has written to memory.
+"""The parts of compiled code that the executor needs even if no compiled code is loaded: which runs may use it, the
+error of a function that it cannot hold, and how to restore memory after a run that stopped.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ class Elements:
 
 
 def made_of(type_: ty.Type, words: Sequence[Word]) -> Word | Elements:
-    """Return a scalar or a vector made of its elements."""
+    """Return a value of a type that consists of these words: a scalar, or a vector of its elements."""
     return Elements(type_, tuple(words)) if isinstance(type_, ty.VectorType) else words[0]
 
 
@@ -65,8 +63,8 @@ def may_compile(settings: Settings) -> bool:
 
 
 def is_silent(op: Operation) -> bool:
-    """Tell whether an op that the executor runs for machine code has no effect outside of the program: a run that stops
-    is repeated.
+    """Tell whether an op that the executor runs for machine code has no effect outside of the program. A run that stops
+    is repeated, so its effects would happen twice.
     """
     return op.name.startswith(_SILENT) and op.name not in _LOUD
 

@@ -1,11 +1,11 @@
-"""The lineage of a run: which op made each number of which operands.
+"""The lineage of a run: for each number, the op that made it and the operands.
 
-A run that keeps lineage (as `Settings.recorder`) gives each element an id, an int64 in the place where `Value.open` has
-its marks. All that moves elements moves the ids too. An op on elements adds one batch for all of its elements, and
-gives its results fresh ids that follow one another. So a record costs few NumPy calls, also for large arrays.
+A run that keeps lineage (as `Settings.recorder`) gives each element an id: an int64 in the array of marks,
+`Value.open`. Ops that move elements move the ids too. An op on elements adds one batch for all its elements, and gives
+its results new ids that follow one another. So recording an op takes few calls of NumPy, also for large arrays.
 
-An id is a claim about history, so it is checked when it is read: an operand whose code is not the code that its id had
-when it was made has no known history.
+Ids are checked when they are read: if the code of an operand is not the code that belonged to its id, the operand has
+no known history.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NO_ID = 0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The results of one op for all its elements at a time."""
+    """The results of one run of an op, for all its elements."""
 
     #: The ids of result number k begin at ``base + k * size``.
     base: int
@@ -123,10 +123,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The steps of a fold that made a number, recorded at once. ``first``: the accumulator before them. ``ids``,
-    ``codes``: those of the elements; ``ids`` is None if no op made any of them.
+    """The steps of a fold that made a number, which were recorded as one. ``first``: the accumulator before them.
+    ``ids``, ``codes``: those of the elements; ``ids`` is None if no op made any of them.
 
-    ``results``: the codes of the accumulator. ``accumulator``: as in `OpRun`.
+    ``results``: the codes of the accumulator. ``accumulator``: see `OpRun`.
     """
 
     first: Operand
@@ -209,7 +209,8 @@ class Lineage:
         return self._of_value(given, number, "") if isinstance(given, Value) else given
 
     def unknown(self, what: str, produced: Any) -> Any:
-        """Return a value, or a buffer, with ids of numbers whose history is not known. ``what``: what made them.
+        """Return a value, or a buffer, with ids that say that the history of its numbers is not known. ``what``: what
+        made them.
 
         Raises LimitExceeded.
         """
@@ -314,7 +315,7 @@ class Lineage:
                     into[start : start + size] = codes.reshape(-1)
 
     def unknown_spans(self) -> Iterator[slice]:
-        """Yield the ids of numbers whose history is not known."""
+        """Yield the ranges of ids that belong to numbers whose history is not known."""
         for entry in self._entries:
             if isinstance(entry, _Source) and entry.what:
                 yield slice(entry.base, entry.base + prod(entry.shape))

@@ -77,8 +77,8 @@ class CompiledModule:
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
 
     def draws(self, number: int | Words) -> Draws | None:
-        """Return the random bits of the run with this number, or of lanes that stand for runs with these numbers; None
-        if no random bits are needed.
+        """Return the source of random bits for the run with this number, or for lanes that stand for runs with these
+        numbers. None if no random bits are needed.
         """
         source = self.settings.source
         if source is None:
@@ -107,8 +107,8 @@ class CompiledModule:
         arguments: Sequence[Any],
         execute: Callable[[Frame], None] | None = None,
     ) -> tuple[Value, ...]:
-        """Execute a run from its first frame, that of ``op`` called with these arguments, and return the results.
-        ``execute``: what runs the frame, the executor unless given.
+        """Execute a run from its first frame, a call of ``op`` with these arguments, and return the results.
+        ``execute``: the function that runs the frame; by default the executor.
 
         Results share no memory with the arguments, and each result has its own table of poison origins.
         """

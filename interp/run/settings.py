@@ -1,4 +1,4 @@
-"""The settings of a run: one dataclass, whose fields carry their meaning and their choices."""
+"""The settings of a run: one dataclass. Each field has its meaning and its choices in its metadata."""
 
 from __future__ import annotations
 
@@ -48,30 +48,32 @@ class Listener:
     """
 
     def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
-        """Handle the call of ``function`` by `halfulp.run`, before it runs."""
+        """Called before ``function`` runs, when `halfulp.run` calls it."""
 
     def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
-        """Handle the start of ``op``, before it runs on ``operands``."""
+        """Called before ``op`` runs on ``operands``."""
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """Handle the end of ``op``. For a call and for an op with regions, ``operands`` is empty."""
+        """Called after ``op`` has run. For a call and for an op with regions, ``operands`` is empty."""
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
-        """Handle new poison: ``count`` elements that were not poison before became poison in ``op``."""
+        """Called for new poison: in ``op``, ``count`` elements became poison that were not poison before."""
 
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
-        """Handle undefined behaviour of ``op``. Then the run stops, or continues with ``on_ub="poison"``."""
+        """Called for undefined behaviour of ``op``. Then the run stops, or continues with ``on_ub="poison"``."""
 
     def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
-        """Handle text that the program prints, with the `Value`s in it; a memref is given as a tensor. ``vector.print``
-        prints it, or a call of a function of mlir-runner's library.
+        """Called when the program prints text. ``values``: the `Value`s in it; a memref is given as a tensor. The op is
+        ``vector.print``, or a call of a function of mlir-runner's library.
         """
 
     def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
-        """Receive the lanes of a batch to which all following events belong, until the next call of this method."""
+        """Called when the lanes change to which the following events belong. ``numbers``: the numbers of these lanes in
+        the batch.
+        """
 
     def branch(self, op: Operation, target: Block) -> None:
-        """Handle a branch: the terminator ``op`` passes control to ``target``."""
+        """Called for a branch: the terminator ``op`` passes control to ``target``."""
 
 
 # --- recording --------------------------------------------------------------------------------------------------------
@@ -127,11 +129,11 @@ class Recorder(Protocol):
         """Record the results of an op and its operands, and return the marks of the results."""
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
-        """Return the accumulators of a fold in sequence before each of its steps, with marks; None if the fold must run
-        step by step.
+        """Return the accumulators that a fold in sequence has before each of its steps, with marks. None if the fold
+        must run step by step.
 
-        ``terms``: the start value, then all elements except the last, each with the shape of the lanes.
-        ``codes``: those of the accumulators. The result is recorded next, as an operand of all steps at once.
+        ``terms``: the start value, then all elements except the last, each with the shape of the lanes. ``codes``:
+        those of the accumulators. The result is recorded next, as an operand of all steps at once.
         """
 
     def argument(self, number: int, given: Any) -> Any:
@@ -150,12 +152,16 @@ class Recorder(Protocol):
 
 
 def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    """Return a function that gives the results of ops that no dialect has, as numbers about which nothing is known."""
+    """Return a function that calls ``function``, which runs ops that no dialect has, and marks its results as numbers
+    about which nothing is known.
+    """
     return lambda op, *given: [recorder.unknown(op.name, value) for value in function(op, *given)]
 
 
 def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
-    """Return a function for an op that also tells the recorder if it computes something that cannot be recorded."""
+    """Return a function that calls ``function`` for an op. If it computes something that cannot be recorded, the
+    recorder is told.
+    """
     return lambda run, operands: recorder.computed(op, operands, function(run, operands))
 
 
@@ -187,7 +193,7 @@ def _top(op: Operation) -> Operation:
 
 
 def holds_floats(value: Value) -> bool:
-    """Tell whether elements are numbers other than integers."""
+    """Tell whether the elements of a value are numbers other than integers."""
     return not isinstance(value.element_type, ty.IntegerType | ty.IndexType)
 
 

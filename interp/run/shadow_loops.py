@@ -1,12 +1,12 @@
-"""Loops of machine code that judge the results of an op in one pass; NumPy takes some sixty passes for the same.
+"""Loops of machine code that judge the results of an op in one pass; NumPy needs about sixty passes.
 
-The rules are those of `halfulp.semantics.shadows` and `halfulp.semantics.plain_shadows`, which NumPy runs on arrays:
-here each is run once, on `Traced` numbers, and what it does to them becomes instructions. So marks and figures are
-equal.
+The rules are those of `halfulp.semantics.shadows` and `halfulp.semantics.plain_shadows`, which NumPy runs on arrays.
+Here each rule is run once, on `Traced` numbers, and its operations on these become instructions. So marks and figures
+are equal to those of NumPy.
 
-The loop leaves blocks to NumPy: those with a number that is not finite or too large, one that may have overflowed to
-the largest of its format, a mark of an unknown number or of one of another format; and those with the largest errors,
-of which NumPy finds the place.
+The loop leaves some blocks to NumPy: blocks with a number that is not finite or too large, with a number that may have
+overflowed to the largest of its format, with a mark of an unknown number or of a number of another format; and the
+blocks with the largest errors, since NumPy finds the place of these.
 """
 
 from __future__ import annotations
@@ -45,13 +45,15 @@ class WorstElement(Worst[Element]):
     """The largest of some figures that are not 0, and the place of its element."""
 
     def take_block(self, sizes: Floats, shape: Element, first: int) -> None:
-        """Take the largest of some sizes, the elements of an array from number ``first`` on."""
+        """Update the largest size with those of a block of elements. ``shape``: the shape of the whole array.
+        ``first``: the number of the block's first element in it.
+        """
         at = self.take(sizes)
         if at is not None:
             self.place = tuple(map(int, np.unravel_index(first + at, shape)))
 
     def take_one(self, size: float, place: Element) -> None:
-        """Take the size of one element."""
+        """Update the largest size with that of one element."""
         if size > self.size:
             self.size, self.place = size, place
 
@@ -84,8 +86,8 @@ class ShadowFigures:
     wrapped: int = 0
 
     def known(self, worst: WorstElement) -> float:
-        """Return the size of one of the largest errors; NaN if no error is known, since 0 would claim that there is
-        none.
+        """Return the size of ``worst``, one of the largest errors; NaN if no error is known, since 0 would mean that
+        there is none.
         """
         return nan if 0 < self.elements in (self.unknown, self.wrapped) and not worst.size else worst.size
 
@@ -131,7 +133,7 @@ def is_float(type_: ty.Type) -> bool:
 
 
 def is_exact(marks: Any) -> bool:
-    """Tell whether all elements share one mark, that of exact numbers, as arguments and constants do."""
+    """Tell whether all elements share one mark, the mark of exact numbers, as those of arguments and constants do."""
     return not any(marks.strides) and marks.size > 0 and not marks.flat[0]
 
 
@@ -238,7 +240,7 @@ _PLAIN: Mapping[str, Callable[..., Any]] = {
 
 
 class Traced(NDArrayOperatorsMixin):
-    """A number of f64, or a truth value, of one element: a function of NumPy that is applied to it makes
+    """A number of f64, or a truth value, for one element. A function of NumPy that is applied to it makes
     instructions.
     """
 
@@ -503,7 +505,9 @@ def _code_of(number: float) -> int:
 
 
 class Marked(NamedTuple):
-    """Numbers with one axis: their format, codes, marks (None if all are exact), and the tag of their marks."""
+    """Numbers along one axis: their format, their codes, their marks (None if all are exact), and the tag of their
+    marks.
+    """
 
     format: FloatFormat
     codes: Codes
@@ -514,9 +518,10 @@ class Marked(NamedTuple):
 def judged(
     meaning: Computes, operands: Sequence[Marked], results: Marked, plain: bool, low: int, out: npt.NDArray[Any]
 ) -> tuple[list[slice], ShadowFigures] | None:
-    """Judge the results of an op: write their marks, and return the parts that are left to NumPy, and the figures of
-    all others. None if there is no loop, or it does not save time. ``plain``: the shadow run computes in f64, else with
-    bounds. ``low``: the mask of the tag in a mark.
+    """Judge the results of an op, and write their marks to ``out``. Return the parts that are left to NumPy, and the
+    figures of all others; None if there is no loop, or if it does not save time.
+
+    ``plain``: whether the shadow run computes in f64 without bounds. ``low``: the mask of the tag in a mark.
     """
     formats = tuple([each.format for each in (*operands, results)])
     if not llvm.machine_code_allowed() or meaning.rule not in _PLAIN or not all(map(_is_known, formats)):

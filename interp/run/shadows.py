@@ -1,19 +1,18 @@
-"""The shadows of a run: for each float, how far it is from what exact real arithmetic gives.
+"""The shadows of a run: for each float, its distance from the result of exact real arithmetic.
 
-A run that keeps shadows (as `Settings.recorder`) gives each element of floats a complex128 in the place where
-`Value.open` has its marks: the error, and the radius up to which it is known; the head of `halfulp.semantics.shadows`
-tells how both enclose the exact number. Arguments and constants are exact. Integers have no shadow: the exact run goes
-the same way as this one, and where it would decide otherwise, that is counted.
+A run that keeps shadows (as `Settings.recorder`) gives each float a complex128 in the array of marks, `Value.open`: the
+error, and the radius up to which it is known. The head of `halfulp.semantics.shadows` explains how both enclose the
+exact number. Arguments and constants are exact. Integers have no shadow: the exact run takes the same branches as this
+one, and the decisions that it would make otherwise are counted.
 
-Bits may be read as numbers of another format, from memory for example. So the last bits of a radius hold a tag of the
-format that it belongs to; of a number with the tag of another format nothing is known. The radius grows by less than a
-part in 2**46 by it.
+Bits may be read as numbers of another format, for example from memory. So the last bits of a radius hold a tag of the
+format that it belongs to. Nothing is known about a number whose tag is that of another format. The tag makes the radius
+grow by less than a part in 2**46.
 
-Integers have marks where they are no longer those of exact arithmetic: they are bits of a number that is not exact, or
+Integers have marks if they may differ from those of exact arithmetic: they are bits of a number that is not exact, or
 an op wrapped (`halfulp.semantics.integer_functions`).
 
-A cheaper form of shadows (`halfulp.semantics.plain_shadows`) keeps the error alone, as f64, with the tag in its own
-last bits.
+A cheaper form of shadows (`halfulp.semantics.plain_shadows`) has only the error, as f64, with the tag in its last bits.
 """
 
 from __future__ import annotations
@@ -131,8 +130,8 @@ class Shadows:
         return self.form.dtype
 
     def taken(self, op: Operation) -> ShadowFigures | None:
-        """Return the figures of an op since the last call; None if there are none. They include those of all ops that
-        ran for it.
+        """Return the figures of an op that were collected since the last call; None if there are none. They include
+        those of all ops that ran for it.
         """
         return self._latest.pop(op, None)
 
@@ -628,7 +627,9 @@ def _number_of(mask: Any, clean: Any) -> int:
 
 
 def shadow_of(value: Value, form: Form = ENCLOSED) -> Shadow | None:
-    """Return the shadow of a value of a run that kept shadows, in the shape of its elements; None for integers."""
+    """Return the shadow of a value, in the shape of its elements; None for integers. The value comes from a run that
+    kept shadows.
+    """
     if not holds_floats(value):
         return None
     if value.open is None:

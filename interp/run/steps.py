@@ -1,7 +1,7 @@
-"""The steps that blocks are compiled to: closures that read and write the slots of a frame.
+"""The steps to which blocks are compiled: closures that read and write the slots of a frame.
 
-Where a scalar step meets anything but integers, or its kernel reports a fault, the same op runs by the general path on
-`Value`s, which handles poison, undefined behaviour, unspecified results and lanes. The fast path handles none.
+The fast path of a scalar op works on integers alone. If a slot holds anything else, or the kernel reports a fault, the
+op runs by the general path on `Value`s, which handles poison, undefined behaviour, unspecified results and lanes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from halfulp.semantics.kernel import Integral, Kernel, Open
 
 
 def refusing_casts(op: Operation, operands: tuple[int, ...], action: frames.Action) -> frames.Action:
-    """Make an action that first raises Unsupported for an unresolved cast among its operands."""
+    """Return an action that first raises Unsupported if one of its operands is an unresolved cast (see `Cast`)."""
 
     def checked(frame: frames.Frame) -> frames.Segment | None:
         for slot in operands:
@@ -35,7 +35,7 @@ def refusing_casts(op: Operation, operands: tuple[int, ...], action: frames.Acti
 
 
 def without_casts(function: frames.Function) -> frames.Function:
-    """Return a function of the contents of slots that raises Unsupported for an unresolved cast among its operands."""
+    """Return a function that first raises Unsupported if one of its operands is an unresolved cast (see `Cast`)."""
 
     def checked(run: frames.Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         for slot in operands:
@@ -47,7 +47,7 @@ def without_casts(function: frames.Function) -> frames.Function:
 
 
 def letting_go(dead: tuple[int, ...]) -> frames.Step:
-    """Make the step that empties some slots, so that the next result can use their memory."""
+    """Return a step that empties slots that are not needed any more, so that the next result can use their memory."""
 
     def let_go(slots: frames.Slots) -> None:
         for slot in dead:
@@ -57,7 +57,7 @@ def letting_go(dead: tuple[int, ...]) -> frames.Step:
 
 
 def then(action: frames.Action, step: frames.Step) -> frames.Action:
-    """Make an action that is followed by a step."""
+    """Return an action that runs ``action`` and then ``step``."""
 
     def both(frame: frames.Frame) -> frames.Segment | None:
         following = action(frame)
@@ -82,8 +82,8 @@ _LOWERED_HINT = (
 
 
 def misfit_of_sizes(op: Operation, evaluator: Elementwise | OnValues, settings: Settings) -> str | None:
-    """Say why an op cannot run, if the sizes of its vectors, some of them scalable, match only for vscale=1; None if
-    they match.
+    """Return why an op with scalable vectors cannot run: the sizes of its vectors match only for vscale=1. None if they
+    match.
 
     MLIR's verifiers compare most sizes without checking which dimensions are scalable. Therefore the same rules check
     the op again, with the sizes that the vectors have in this run.
@@ -257,9 +257,10 @@ def drawing_step(
 
 
 def specified_scalar(kernel: Kernel, op: Operation) -> Callable[..., Any] | None:
-    """Return the scalar of a kernel for runs that keep unspecified results; None if any result may be unspecified.
+    """Return the scalar implementation of a kernel for runs that keep unspecified results; None if any result may be
+    unspecified.
 
-    If only a NaN may be, the scalar returns None for it, so that the general path runs.
+    If only a NaN may be, the function returns None for a NaN, so that the general path runs.
     """
     if not kernel.opens:
         return kernel.scalar if kernel.open is None else None
@@ -276,8 +277,8 @@ def specified_scalar(kernel: Kernel, op: Operation) -> Callable[..., Any] | None
 
 
 def exact_scalar(kernel: Kernel) -> Callable[..., Any]:
-    """Return the scalar of a kernel for runs with a recorder. It returns None for an integer op that wraps, so that the
-    general path runs.
+    """Return the scalar implementation of a kernel for runs with a recorder. It returns None for an integer op that
+    wraps, so that the general path runs.
     """
     meaning = kernel.meaning()
     if not isinstance(meaning, Integral) or not meaning.strict_kernels:

@@ -79,8 +79,8 @@ def rounds_stochastically(op: Operation, profile: Profile) -> bool:
 
 
 def check_source(profile: Profile, source: RandomSource | None) -> None:
-    """Check a program that runs with a profile. Raises InputError unless it has a source of random bits exactly if it
-    rounds stochastically, and unless a program that does adds in sequence.
+    """Check the source of random bits of a program that runs under a profile. A program that rounds stochastically
+    needs one, and must add in sequence; any other program must not have one. Raises InputError.
     """
     if profile.program_rounding == "to_nearest_even":
         if source is not None:
@@ -101,7 +101,9 @@ def check_source(profile: Profile, source: RandomSource | None) -> None:
 
 
 def refuse_stochastic(profile: Profile, what: str) -> Profile:
-    """Return a profile. Raises InputError if it rounds stochastically, because ``what`` takes no random bits."""
+    """Return the profile if it does not round stochastically. Raises InputError if it does, because ``what`` takes no
+    random bits.
+    """
     if profile.program_rounding != "to_nearest_even":
         raise InputError(
             f"the profile {profile.name} rounds stochastically, but {what} takes no random bits",
@@ -165,7 +167,7 @@ class Draws:
         return stochastic_kernel(op, profile).given((bits.reshape(shape), self._source.bits))
 
     def one(self, op: Operation) -> RandomBits:
-        """Return the random bits of one execution of an op on numbers."""
+        """Return the random bits of one execution of an op on single numbers."""
         number = self._numbers.of(op, op)
         position, key = self._take(number, 1), self._key(number)
         first, words = self._ahead.get(key, (0, []))

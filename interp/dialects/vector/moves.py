@@ -110,7 +110,7 @@ STATIC_MEMREF = d.TypeConstraint(
 
 
 def integers(attribute: at.Attribute | None) -> tuple[int, ...]:
-    """Return the numbers of an array of integers, in one of the two forms that MLIR has for it."""
+    """Return the numbers of an array attribute of integers: of a dense array, or of an array of integer attributes."""
     if isinstance(attribute, at.DenseArrayAttr):
         return attribute.values
     assert isinstance(attribute, at.ArrayAttr)
@@ -318,7 +318,9 @@ def shuffle(op: Operation, settings: Settings) -> el.Function:
 
 
 def spoiled(value: Value, ids: PoisonIds | None, where: npt.NDArray[np.bool_], run: Run) -> Value:
-    """Return a value with new poison at the places of a mask."""
+    """Return a value in which the elements that the mask ``where`` selects are new poison. ``ids``: the poison before
+    it.
+    """
     if ids is None:
         return value
     kept = 0 if value.poison is None else value.poison

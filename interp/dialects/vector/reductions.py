@@ -72,7 +72,7 @@ def arith_name(kind: str, element: ty.Type) -> str | None:
 
 
 class Combination:
-    """The combination of two elements by a kind, on behalf of an op of vector.
+    """The way in which an op of vector combines two elements, by its combining kind.
 
     ``type_``: the type of the accumulator. ``order``: the order of additions of floats, as in `Fold`. ``properties``:
     the properties of the op of arith.
@@ -97,7 +97,7 @@ class Combination:
 
     @property
     def needs_all(self) -> bool:
-        """True if elements can only be combined all together."""
+        """True if the elements can only be combined all at once, since the order is not a sequence."""
         return self._fold.needs_all
 
     @property
@@ -110,7 +110,9 @@ class Combination:
         return self._step.run_at(run, (one, other), _PLACES)[0]
 
     def fold(self, run: Run, first: Value | None, rows: Value) -> Value:
-        """Combine values along the first axis of ``rows``, which has at least one, beginning with ``first``."""
+        """Combine ``first`` with the values along the first axis of ``rows``, one after the other, and return the
+        result. ``rows`` has at least one; without ``first``, its first one is the start.
+        """
         if first is None:
             first, rows = part(rows, 0), part(rows, slice(1, None))
         return self._fold(run, first, rows, lambda number: _PLACES)
@@ -181,7 +183,9 @@ def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> el
 
 
 def flags_of(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
-    """Return the properties of the op of arith that combines elements of a type."""
+    """Return the properties of the op of arith that combines elements of a type for ``op``, such as its fast-math
+    flags.
+    """
     flags = op.properties.get("fastmath")
     return {} if flags is None or not isinstance(type_, ty.FloatType) else {"fastmath": flags}
 
@@ -210,7 +214,7 @@ def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> el.
 
 
 def chosen(run: Run, lanes: Mask, one: Value, other: Value) -> Value:
-    """Return the elements of ``one`` in some lanes, and those of ``other`` in the rest."""
+    """Return the elements of ``one`` in the lanes that the mask selects, and those of ``other`` in the rest."""
     part = el.picked(one, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), one.element_type))
     return el.replaced(run, other, (lanes,), part)
 
@@ -382,8 +386,8 @@ def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands
 
 
 def moved(op: Operation, low: FunctionLowering) -> None:
-    """Make the machine code of an op that only moves elements. The executor moves the numbers of the elements once,
-    which shows the new place of each element.
+    """Make the machine code of an op that only moves elements. To find where each element goes, the executor runs the
+    op once on the numbers of the elements.
     """
     if any(isinstance(value.type, ty.IndexType) for value in op.operands[1:]):
         low.by_executor(op)  # a position that is not known

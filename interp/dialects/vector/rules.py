@@ -47,8 +47,8 @@ def _depth(properties: Mapping[str, at.Attribute]) -> int:
 
 
 def part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
-    """Return the rule that ``part`` has the type at the position in ``whole``. A type that is given is only checked for
-    the element type, which must be that of ``like``.
+    """Return the rule that the type of ``part`` is the type at the op's position in ``whole``. If the text gives a
+    type, only its element type is checked, which must be that of ``like``.
     """
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
@@ -62,8 +62,8 @@ def part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
 
 
 def verify_position(op: Operation) -> str | None:
-    """Return an error message unless a position lies inside the vector, or is -1, and an inserted part has the rank of
-    the replaced one; its shape may differ.
+    """Return an error message unless each position lies inside the vector or is -1, and an inserted part has the rank
+    of the part that it replaces; the shapes may differ.
     """
     extract = op.name == "vector.extract"
     part = (op.results if extract else op.operands)[0].type
@@ -119,7 +119,7 @@ def _position(op: Operation, dynamic: Operands, settings: Settings) -> tuple[int
 
 
 def axes(op: Operation) -> dict[int, int]:
-    """Return the axis of each index that an operand gives, by the number of the operand."""
+    """Return a mapping from the number of an operand to an axis, for each index that is an operand."""
     dynamic = [axis for axis, number in enumerate(integers(op.properties["static_position"])) if number == DYNAMIC]
     first = len(op.operands) - len(dynamic)
     return {first + place: axis for place, axis in enumerate(dynamic)}

@@ -78,7 +78,7 @@ SHUFFLED = TypeRule(
 
 
 def multiple_of(name: str, message: str) -> TypeRule:
-    """Return the rule that a position is a multiple of the length of a vector of rank 1."""
+    """Return the rule that a position is a multiple of the length of the vector in slot ``name``, which has rank 1."""
 
     def holds(types: Mapping[str, Any], properties: Properties) -> bool:
         position = getattr(properties["pos"], "value", 0)

@@ -27,9 +27,10 @@ _DEEPEST = 40
 
 
 def ordered(nodes: Sequence[Node], targets: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """Order the nodes of a flow graph: each node comes before its successors, and the nodes of a loop come together.
+    """Return the nodes of a flow graph in an order in which each node comes before its successors, and the nodes of a
+    loop come together.
 
-    The first node is the entry. A loop comes as its head, then the rest of it, ordered by the same rule.
+    The first node is the entry. The nodes of a loop begin with its head; the others follow, ordered by the same rule.
     """
     found: list[Node] = []
     work: list[tuple[list[Node], int]] = [(list(nodes), 0)]
@@ -130,10 +131,10 @@ class LaneCompiler(FunctionCompiler):
     def loop(
         self, op: Operation, head: Segment, latch: Segment, decides: int, needed: Sequence[int], carried: Sequence[int]
     ) -> None:
-        """Describe the control flow of a loop.
+        """Tell the compiler the control flow of a loop.
 
-        ``head`` continues in a region or after ``op``, as the slot ``decides`` says. ``latch`` runs after each trip,
-        reads the slots ``needed``, and continues at ``head``, which may read the slots ``carried``.
+        ``head`` continues in a region or after ``op``, as the slot ``decides`` says. ``latch`` runs after each
+        iteration, reads the slots ``needed``, and continues at ``head``, which may read the slots ``carried``.
         """
         after = self.after()
         body = self.block(op.regions[0].blocks[0])
@@ -145,8 +146,8 @@ class LaneCompiler(FunctionCompiler):
         self._inner[op] = (head, latch), _bits(needed)
 
     def choice(self, op: Operation, head: Segment, decides: int) -> None:
-        """Describe the control flow of an op that continues at ``head``, and from there in a region or after the op, as
-        the slot ``decides`` says.
+        """Tell the compiler that ``op`` continues at ``head``, and from there in a region or after the op, as the slot
+        ``decides`` says.
         """
         head.op, head.cost = op, 0
         regions = [(self.block(region.blocks[0]), 0) for region in op.regions if region.blocks]

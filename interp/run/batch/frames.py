@@ -1,4 +1,4 @@
-"""Frames of a batch: those of lanes that run together, and the order in which they wait."""
+"""The frames of a batch. A frame belongs to lanes that run together; frames wait in a fixed order."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ from halfulp.interp.values.value import Value
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotBeforeParting:
-    """The content of a slot from before the lanes of its frame parted: a value over more lanes than run now."""
+    """The content that a slot had before the lanes of its frame parted: a value over more lanes than the
+    frame has now.
+    """
 
     held: Any
     lanes: Lanes
 
 
 def joined(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Type, run: Run) -> Any:
-    """Join one slot of several frames.
+    """Return the content of one slot for the joined lanes of several frames.
 
     ``parts``: for each frame, the positions of its lanes among ``size`` lanes, and the content of its slot.
 
-    The result is None if the slot of a part is still empty: no op after the join reads it. Raises
-    Unsupported for content that cannot differ between lanes, such as functions.
+    The result is None if the slot of a part is still empty: no op after the join reads it. Raises Unsupported for
+    content that cannot differ between lanes, such as functions.
     """
     first = parts[0][1]
     slots = [slot for _, slot in parts]
@@ -103,7 +105,7 @@ def _shape_of_all(slots: Sequence[Any], type_: ty.Type) -> tuple[int, ...]:
 
 
 def union(parts: Sequence[Lanes], all_: Lanes) -> Lanes:
-    """Unite several disjoint sets of lanes; all of them are among ``all_``."""
+    """Return the union of several disjoint sets of lanes. All of them are among ``all_``."""
     size = sum(map(len, parts))
     if size == len(all_):
         return all_
@@ -131,7 +133,7 @@ class LaneCode(FunctionCode):
 
 @dataclass(slots=True, eq=False)
 class Plan:
-    """The facts about a segment that a batch needs.
+    """What a batch must know about a segment.
 
     ``order``: its place in the order in which lanes run segments: the segments of a loop come together, and code after
     a loop comes later. ``reads``: the slots it reads before it writes them. ``live``: the slots that it or a later

@@ -1,4 +1,4 @@
-"""Counted loops of a batch: the trips that each lane has left, and its induction variable."""
+"""Counted loops of a batch: the number of iterations that each lane has left, and its induction variable."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ Number = int | Value
 
 
 def trips(lower: Number, upper: Number, step: Number, width: int, signed: bool) -> tuple[Number, Mask]:
-    """Count the trips of each lane from ``lower`` below ``upper``, at most 2^64 - 1.
-
-    Also return the mask of lanes whose step is not positive.
+    """Return the number of iterations of a loop from ``lower`` to below ``upper`` in each lane, at most 2^64 - 1; and
+    the mask of the lanes whose step is not positive.
     """
     bounds = (lower, upper, step)
     if width <= 64 and any(over_lanes(bound) for bound in bounds):
@@ -65,12 +64,12 @@ def _whole(bound: Number, width: int, signed: bool) -> npt.NDArray[np.object_]:
 
 
 def positive(counts: Number) -> Number:
-    """Return the i1 that is 1 in lanes that have trips left."""
+    """Return an i1 that is 1 in the lanes that have iterations left."""
     return Value(ty.I1, (counts.bits != 0).view(np.uint8)) if isinstance(counts, Value) else int(counts != 0)
 
 
 def one_less(counts: Number) -> Number:
-    """Return the number of trips that are left after one more."""
+    """Return the numbers of iterations that are left after the next one."""
     return Value(TRIPS, counts.bits - np.uint64(1)) if isinstance(counts, Value) else counts - 1
 
 
@@ -94,11 +93,12 @@ def loop_in_lanes(
     step: Callable[[Slots], Number],
     needed: Sequence[int] = (),
 ) -> Action:
-    """Return the action that runs a counted loop in a batch. Lanes may make different numbers of trips: each keeps the
-    number that is left.
+    """Return the action that runs a counted loop in a batch. Lanes may have different numbers of iterations; each lane
+    stores the number that is left.
 
-    ``initial``: the slots of the values that the body carries. ``begun``: a function that gives the first value of the
-    induction variable and the number of trips. ``step``: a function that gives the step, from the slots ``needed``.
+    ``initial``: the slots of the values that the body carries. ``begun``: a function from the values in slots to the
+    first value of the induction variable and the number of iterations. ``step``: a function from the values in the
+    slots ``needed`` to the step.
     """
     body = compiler.block(op.regions[0].blocks[0])
     induction, *carried = body.arguments

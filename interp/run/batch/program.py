@@ -44,7 +44,9 @@ BLOCK = 1 << 17
 
 
 def goes_in_blocks(op: Operation, lanes: int) -> bool:
-    """Tell whether blocks save time: there are many lanes, and they may part, which takes memory in each trip."""
+    """Tell whether it saves time to run the lanes in blocks: there are many, and they may part, which takes memory in
+    each iteration of a loop.
+    """
     parts = len(op.regions[0].blocks) > 1 or any(each.regions for each in op.walk() if each is not op)
     return lanes > BLOCK and parts
 
@@ -52,10 +54,11 @@ def goes_in_blocks(op: Operation, lanes: int) -> bool:
 def run_in_blocks(
     program: CompiledModule, op: Operation, arguments: Sequence[Value], lanes: int
 ) -> tuple[Value, ...] | None:
-    """Return the results of a function whose lanes only compute, without effects.
+    """Run the lanes of a function in blocks, and return the results. Its lanes only compute, without effects.
 
-    Return None if the results, or an error, might differ from those of one run with all lanes: a block fails, a result
-    has poison, or the blocks together take more steps than a run may. All lanes at once take at most as many steps.
+    Return None if the results, or an error, might differ from those of one run of all lanes: a block fails, a result
+    has poison, or the blocks together take more steps than a run may take. All lanes in one run take at most as many
+    steps.
     """
     found: list[list[Codes]] = []
     types = result_types(op)
@@ -93,8 +96,8 @@ PAYS = 1 << 16
 
 
 class CompiledLanes:
-    """A function of a program, with the number of lanes that have run so far, and its machine code as soon as that
-    saves time.
+    """A function of a program, with the number of lanes that it has run for, and its machine code as soon as that saves
+    time.
     """
 
     def __init__(self, program: CompiledModule, op: Operation) -> None:
@@ -107,7 +110,7 @@ class CompiledLanes:
 
     @cached_property
     def promising(self) -> bool:
-        """True if the lanes have only scalars and only compute."""
+        """Whether the lanes use only scalars and only compute, so that machine code may run them."""
         settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
         if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
             return False
@@ -164,8 +167,8 @@ _KEEPING = frozenset({"tensor.empty", "tensor.extract", "tensor.insert", "memref
 
 
 def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
-    """Tell whether a function, or one that it names, has an op that cannot run in lanes. ``draws``: ops take random
-    bits.
+    """Tell whether the lanes must run one by one: the function, or one that it names, has an op that cannot run in
+    lanes. ``draws``: whether ops take random bits.
     """
     for op in _reached(module, function):
         evaluator = evaluator_of(op)

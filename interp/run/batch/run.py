@@ -1,8 +1,9 @@
 """The execution of a batch: lanes part, wait, join and return.
 
-A batch calls one function for many lanes at once. Each lane has arguments of its own, and may go another way through
-the function than its neighbours. One op is to be one call of NumPy for as many lanes as possible, and yet no op may see
-a lane that does not reach it: there the lane could divide by zero, or spend steps. This text tells how both hold.
+A batch calls one function for many lanes at once. Each lane has arguments of its own, and may take another path through
+the function than its neighbours. One call of NumPy should do an op for as many lanes as possible. But an op must not
+run for a lane that does not reach it, since the lane could divide by zero there, or use up steps. This text explains
+how both are achieved.
 
 **What is compiled.** `LaneCompiler` cuts the function into segments. A segment is a row of steps, such as additions,
 and at its end one control op: a branch, a call, a return, or an op with regions. It has a `Plan`, made once:
@@ -111,8 +112,8 @@ class LaneRun(frames.Run):
         self._told = None
 
     def out_of_steps(self, op: Operation) -> OutOfSteps:
-        """Make the error of a batch that would execute too many ops, in the lanes that are running: other lanes may be
-        waiting.
+        """Return the error of a batch that would execute too many ops. It names the lanes that are running, since
+        others may be waiting.
         """
         error = super().out_of_steps(op)
         error.lanes = self.lanes.numbers
@@ -202,7 +203,8 @@ class LaneRun(frames.Run):
         return None
 
     def part(self, frame: LaneFrame, ways: Sequence[tuple[Positions, frames.Action]]) -> None:
-        """Divide the lanes of a frame among several actions. For each action, the positions of its lanes are given.
+        """Divide the lanes of a frame among several actions. ``ways``: for each action the positions of its lanes, and
+        the action.
 
         Each action leads to a segment of the same frame.
         """
@@ -284,7 +286,7 @@ class LaneRun(frames.Run):
             yield tuple([lanes_of(slot, lane) if over_lanes(slot) else slot for slot in slots])
 
     def stacked(self, rows: Sequence[tuple[Any, ...]], types: Sequence[ty.Type]) -> tuple[Any, ...]:
-        """Stack the values of each lane as values over the lanes."""
+        """Return the values of all lanes as values over the lanes. ``rows``: the values of one lane after the other."""
         columns = zip(*rows, strict=True)
         parts = [[(lane, self._own(value)) for lane, value in enumerate(column)] for column in columns]
         return tuple([joined(part, len(rows), type_, self) for part, type_ in zip(parts, types, strict=True)])

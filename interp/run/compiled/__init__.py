@@ -1,6 +1,6 @@
-"""Functions as machine code, by llvmlite: the clean path alone.
+"""Functions as machine code, by llvmlite, for runs without poison and errors.
 
-Compiled code knows neither poison nor undefined behaviour nor the reasons of errors. Where it meets anything of that
-kind it stops; memory is then put back, and the executor runs the function from its start. So results, errors and their
+Compiled code cannot handle poison, undefined behaviour or errors. It stops where one of these would occur. Memory then
+gets its contents from before the call, and the executor runs the function from its start. So results, errors and their
 places are those of the executor.
 """

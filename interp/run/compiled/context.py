@@ -27,7 +27,7 @@ _SIGN = 1 << 63
 
 
 def is_plain(buffer: Buffer) -> bool:
-    """Tell whether code can address a buffer."""
+    """Tell whether machine code can address the memory of a buffer."""
     memory = buffer.allocation
     usual = type(memory) is Allocation and memory.freed is None and memory.open is None and memory.log is None
     shaped = memory.bits.ndim == 1 and not memory.inner and buffer.swizzle is None and buffer.mapped is None
@@ -74,8 +74,8 @@ class Context:
         self._left = MOST_BYTES
 
     def addresses(self, memory: Allocation) -> tuple[Any, ...]:
-        """Return the addresses of the codes of memory and of its poison (0 if there is none), and whether it must not
-        be written. The memory stays alive.
+        """Return the addresses of the codes of memory and of its poison (0 if there is none), and whether the memory
+        must not be written. The memory is kept alive.
         """
         base = address_of(memory.bits)
         self.allocations[base] = memory
@@ -91,15 +91,15 @@ class Context:
         return self.addresses(memory)
 
     def count(self, memory: Allocation) -> None:
-        """Add the size of memory that stays alive to the end of the run. Raises MemoryError if the sum is more than
-        `MOST_BYTES`.
+        """Add the size of memory to the bytes that are kept alive until the end of the run. Raises MemoryError if the
+        sum exceeds `MOST_BYTES`.
         """
         self._left -= memory.bits.nbytes
         if self._left < 0:
             raise MemoryError
 
     def slot(self, type_: ty.Type, words: Sequence[Any]) -> Any:
-        """Return a value, given by its words, as a slot of the executor."""
+        """Return a value in the form that slots of the executor hold. ``words``: the words of its elements."""
         if isinstance(type_, ty.MemRefType):
             return self.buffer(type_, words)
         if isinstance(type_, ty.VectorType):
@@ -108,14 +108,16 @@ class Context:
         return words[0]
 
     def buffer(self, type_: ty.MemRefType, words: Sequence[Any]) -> Buffer:
-        """Return a memref, given by its words."""
+        """Return a memref as a buffer. ``words``: the words that describe it."""
         base, _, _, offset, *rest = words
         numbers = tuple((code ^ _SIGN) - _SIGN for code in rest)
         rank = len(numbers) // 2
         return Buffer(type_, self.allocations[base], (offset ^ _SIGN) - _SIGN, numbers[:rank], numbers[rank:])
 
     def words(self, slots: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Return slots of the executor as words; None if a slot is not clean, or is memory that code cannot address."""
+        """Return the contents of slots of the executor as words. Return None if a slot is not clean, or is memory that
+        machine code cannot address.
+        """
         found: list[Any] = []
         for slot in slots:
             if slot.__class__ is int:
@@ -129,14 +131,14 @@ class Context:
         return tuple(found)
 
     def parts(self, buffer: Buffer) -> list[Any]:
-        """Return a buffer, whose memory may be new, as words."""
+        """Return the words that describe a buffer, whose memory may be new to this run."""
         known = address_of(buffer.allocation.bits) in self.allocations
         return parts_of_buffer(buffer, (self.addresses if known else self.made)(buffer.allocation))
 
     def free(self, by: str, base: Any) -> tuple[int, ...] | None:
-        """Mark memory as freed, by making it poison: an op that reads it stops the run. `untouched` tells whether it
-        was written afterwards. Return None for memory that was freed before. ``by``: the op that frees it and its
-        place, as text.
+        """Mark memory as freed. It becomes poison, so an op that reads it stops the run; `untouched` tells whether it
+        was written later. Return None for memory that was freed before. ``by``: the op that frees it and its place, as
+        text.
         """
         memory = self.memory(base)
         assert memory.poison is not None
@@ -157,9 +159,11 @@ class Context:
             raise self.interrupted
 
     def call(self, number: int, words: Any) -> int:
-        """Call a function with the words of an array, and write its results there. Returns 0, or 1 to stop the run.
+        """Call Python function number ``number`` with the words in an array, and write its results to the same array.
+        Return 0, or 1 to stop the run.
 
-        No exception may leave this function, since the caller is not Python. `ended` raises an interrupt.
+        No exception may leave this function, since machine code calls it. `ended` raises an interrupt that happened
+        meanwhile.
         """
         function, count = self.functions[number], words[0]
         try:

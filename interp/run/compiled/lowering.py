@@ -1,5 +1,5 @@
-"""Lower a function of a program to assembly, with all that it calls: values, blocks and regions, the entry and limits.
-The lowering of single ops is defined with their dialects.
+"""Lower a function of a program, with all functions that it calls, to assembly: values, blocks and regions, the entry
+and limits. The lowering of single ops is defined with their dialects.
 
 The words that all code of a run shares (`STEPS` and so on, then the addresses of tables) are its state. A function
 takes the address of the state and its arguments, split into words. It returns `DONE` with results, or `STOPPED`.
@@ -47,7 +47,7 @@ def rank_of(type_: ty.MemRefType) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Memref:
-    """A memref inside of code. Its offset, sizes and strides count elements."""
+    """A memref in machine code. Its offset, sizes and strides count elements."""
 
     emit: Emitter
     type: ty.MemRefType
@@ -79,34 +79,44 @@ class Memref:
         return [self.base, self.poison, self.constant, *(number.held for number in numbers)]
 
     def index(self, indices: Sequence[Word]) -> Word:
-        """Return the place of an element in memory. The run stops if an index is outside."""
+        """Make the code that computes the place of an element in memory, and return the place. The code stops the run
+        if an index is outside of the memref.
+        """
         for index, size in zip(indices, self.sizes, strict=True):
             # A negative index is a large code.
             self.emit.stop_if((~index.less(size, signed=False)).held)
         return self.start(indices)
 
     def start(self, indices: Sequence[Word]) -> Word:
-        """Return the place in memory that indices name. It may be outside of the memory."""
+        """Make the code that computes the place of an element in memory without a check, and return the place. It may
+        be outside of the memory.
+        """
         place = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = place + index * stride
         return place
 
     def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
-        """Return a place moved by some numbers of elements. ``steps``: the number of elements for some dimensions."""
+        """Make the code that moves a place by some elements along dimensions, and return the new place. ``steps``:
+        pairs of a dimension and a number of elements.
+        """
         for dimension, count in steps:
             place = place + self.strides[dimension] * count
         return place
 
     def load(self, place: Word, width: int) -> Word:
-        """Return the element at a place in memory. The run stops if the element is poison."""
+        """Make the code that loads the element at a place in memory, and return it. The code stops the run if the
+        element is poison.
+        """
         emit = self.emit
         with self._where_poison_may_be():
             emit.stop_if(emit.relation("!=", emit.load(self.poison, place.held, 16), emit.constant(0, 16)))
         return emit.word(emit.load(self.base, place.held, natural(width))).resized(width)
 
     def store(self, place: Word, value: Word) -> None:
-        """Write the element at a place in memory. The run stops if that memory is constant."""
+        """Make the code that stores the element at a place in memory. The code stops the run if that memory is
+        constant.
+        """
         emit = self.emit
         emit.stop_if(self.constant)
         with self._where_poison_may_be():
@@ -185,7 +195,7 @@ def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
 
 
 def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
-    """Return the words for a function that has reached its end: `DONE` and its results."""
+    """Return the value that a function returns at its normal end: `DONE`, and the results ``held``."""
     result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
     for number, part in enumerate((emit.constant(DONE, 32), *held)):
         result = emit.builder.insert_value(result, part, number)
@@ -223,7 +233,9 @@ class ProgramLowering:
         return number
 
     def function(self, op: Operation) -> Any:
-        """Return the function of the assembly for one of the program, which is lowered later."""
+        """Return the function of the assembly that stands for ``op``, a function of the program. It is
+        lowered later.
+        """
         found = self._functions.get(op)
         if found is None:
             if not op.regions or not op.regions[0].blocks:
@@ -241,8 +253,8 @@ class ProgramLowering:
         return found
 
     def way_back(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-        """Return the function of the assembly that calls a function of Python. It is a separate function, because there
-        are many such calls, of which few run.
+        """Return a function of the assembly that calls Python function number ``number``. The call is in a function of
+        its own, because there are many such calls, of which few run.
         """
         key = (number, *map(str, inputs), None, *map(str, outputs))
         found = self._ways.get(key)
@@ -270,8 +282,8 @@ class ProgramLowering:
         return function
 
     def all_of(self, op: Operation) -> Any:
-        """Return the function of the assembly for one of the program, and lower it with all that it calls. Raises
-        NotCompiled.
+        """Return the function of the assembly that stands for ``op``, a function of the program, after it was lowered
+        with all that it calls. Raises NotCompiled.
         """
         target = self.function(op)
         while self._waiting:
@@ -280,7 +292,9 @@ class ProgramLowering:
         return target
 
     def grown(self, blocks: Sequence[Any]) -> None:
-        """Count the complete blocks of the assembly. Raises NotCompiled if there are too many instructions."""
+        """Count the complete blocks of a function of the assembly. Raises NotCompiled if there are too many
+        instructions.
+        """
         self._size += sum(len(block.instructions) for block in blocks)
         if self._size > _LARGEST:
             raise NotCompiled("so many ops that compilation takes long")
@@ -329,14 +343,14 @@ def poison_parts(op: Operation, settings: Settings) -> set[int]:
 
 
 def as_held(emit: Emitter, word: Any, type_: Any) -> Any:
-    """Return a word of 64 bits as a value of a type of the assembly."""
+    """Make the code that converts a word of 64 bits to a value of ``type_``, and return the value."""
     if type_ == emit.pointer:
         return emit.builder.inttoptr(word, type_)
     return word if type_.width == 64 else emit.builder.trunc(word, type_)
 
 
 def as_word(emit: Emitter, held: Any) -> Any:
-    """Return a value of the assembly as a word of 64 bits."""
+    """Make the code that converts a value to a word of 64 bits, and return the word."""
     if held.type == emit.pointer:
         return emit.builder.ptrtoint(held, emit.word_type)
     return held if held.type.width == 64 else emit.builder.zext(held, emit.word_type)
@@ -380,14 +394,16 @@ class FunctionLowering:
         self._counted = len(blocks) - 1
 
     def pay(self, cost: int) -> None:
-        """Count ``cost`` steps. The run stops if no steps are left."""
+        """Make the code that subtracts ``cost`` steps from those that are left. It stops the run if none are left."""
         emit = self.emit
         left = emit.builder.sub(emit.shared(STEPS), emit.constant(cost, 64))
         emit.share(STEPS, left)
         emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
 
     def called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-        """Make the machine code of a call of a Python function, by its number. The run stops if it returns no words."""
+        """Make the code that calls Python function number ``number``, and return its results. It stops the run if the
+        function returns no words.
+        """
         emit = self.emit
         way = self.program.way_back(number, [operand.type for operand in operands], types)
         result = emit.builder.call(way, [emit.state, *operands])
@@ -424,7 +440,7 @@ class FunctionLowering:
         self.region(region, None)
 
     def regrouped(self, held: list[Any], types: Sequence[ty.Type]) -> list[Item]:
-        """Return the values of these types whose parts are given."""
+        """Return the values of these types that consist of the parts ``held``, in order."""
         items: list[Item] = []
         for type_ in types:
             count = len(self.types_of(type_))
@@ -448,7 +464,7 @@ class FunctionLowering:
         return found.words if isinstance(found, Elements) else (self.word(value),)
 
     def items(self, values: Sequence[SSAValue]) -> list[Item]:
-        """Return what the code has for some values: words, vectors, memrefs or poison."""
+        """Return what represents some values in the machine code: words, vectors, memrefs or poison."""
         return [self._values[value] for value in values]
 
     def words(self, values: Sequence[SSAValue]) -> list[Word]:
@@ -501,8 +517,8 @@ class FunctionLowering:
         self._on_yield = outer
 
     def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
-        """Make the machine code of a branch: the first of two parts runs if a condition of one bit is true, else the
-        second. Each part ends in a jump.
+        """Make the machine code of a branch to one of two parts. The first runs if the condition, of one bit, is 1,
+        else the second. ``ways``: functions that make the parts, each of which ends in a jump.
         """
         labels = [self.emit.label() for _ in ways]
         self.emit.branch(condition.held, *labels)
@@ -561,7 +577,7 @@ class FunctionLowering:
         self._on_yield(self.items(values))
 
     def go(self, block: Block, items: Sequence[Item]) -> None:
-        """Go on running at a block."""
+        """Make a jump to a block, with the values of its arguments."""
         label, variables = self.target(block)
         self.assign(variables, items)
         self.emit.jump(label)
@@ -573,7 +589,7 @@ class FunctionLowering:
             self.emit.set(variable, part)
 
     def target(self, block: Block) -> tuple[Any, list[Any]]:
-        """Return the label of a block, and the variables for its arguments."""
+        """Return the label of a block, and the variables that hold its arguments."""
         found = self._blocks.get(block)
         if found is None:
             variables = self._variables([argument.type for argument in block.arguments])
@@ -693,13 +709,15 @@ class FunctionLowering:
         self.put(op, PoisonItem(lambda run: lower(function(run, ())[0])))
 
     def lanes(self, op: Operation) -> list[tuple[Word, ...]]:
-        """Return the operands of an elementwise op, for each element of its results. A scalar is the same for all."""
+        """Return the operands of an elementwise op as words: one tuple for each element of its results. A scalar
+        operand is repeated.
+        """
         count = len(self.types_of(op.results[0].type))
         columns = [self.elements(value) for value in op.operands]
         return [tuple([column[k if len(column) > 1 else 0] for column in columns]) for k in range(count)]
 
     def put_lanes(self, op: Operation, lanes: Sequence[tuple[Word, ...]]) -> None:
-        """Set the results of an op from the results for each element."""
+        """Set the results of an op. ``lanes``: for each element, the words of the results."""
         columns = zip(*lanes, strict=True) if lanes else ((),) * len(op.results)
         self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
 
@@ -716,7 +734,9 @@ class FunctionLowering:
         return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
 
     def host(self, function: HostFunction, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-        """Make the machine code of a call of a Python function; return its results, of these types of the assembly."""
+        """Make the code that calls a Python function, and return its results, which have these types of the
+        assembly.
+        """
         return self.called(self.program.number(function, lambda: function), operands, types)
 
     def made(self, function: HostFunction, operands: Sequence[Word], type_: ty.MemRefType) -> Memref:
@@ -726,7 +746,9 @@ class FunctionLowering:
 
 
 def in_order(entry: Block) -> list[Block]:
-    """Return the blocks that can be reached, each after those that dominate it (reverse postorder)."""
+    """Return the blocks that can be reached from the entry. Each comes after the blocks that dominate it (reverse
+    postorder).
+    """
     done: list[Block] = []
     seen, stack = {entry}, [(entry, iter(_after(entry)))]
     while stack:

@@ -101,7 +101,7 @@ class CompiledFunction:
 
 
 def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt.NDArray[np.uint64]:
-    """Return the state of a run: see `lowering`. ``general``: the way back into Python."""
+    """Return the shared words of a run (see `lowering`). ``general``: the address of the function that calls Python."""
     state = np.zeros(FIRST_TABLE + len(tables), np.uint64)
     state[STEPS], state[DEPTH] = min(steps, MOST_STEPS), depth
     state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
