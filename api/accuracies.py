@@ -126,7 +126,10 @@ def accuracy(
             raise Unsupported(f"{against_it.name}: {refused}")
         if isinstance(against_it, HoldingImplementation):
             if n is not None or exhaustive or range is not None:
-                raise InputError(f"{against_it.name} is measured at the arguments that it holds: choose no others")
+                raise InputError(
+                    f"{against_it.name} has its own arguments: leave out the options that choose arguments (n, "
+                    "exhaustive, range)"
+                )
             chosen = against_it.arguments(asked)
         else:
             chosen = chosen_arguments(asked, n, seed, exhaustive, _ends(asked.argument, range))
@@ -136,7 +139,9 @@ def accuracy(
     except OracleError as error:
         raise Unsupported(str(error).partition(": ")[2]) from None
     if not found.compared:
-        raise Unsupported(f"nothing was compared: {found.tally.why or 'every result is open'}")
+        raise Unsupported(
+            f"nothing was compared: {found.tally.why or 'the language allows any value for every result'}"
+        )
     return found
 
 
@@ -178,7 +183,8 @@ def program_accuracy(
     types = argument_types(called)
     if any(isinstance(type_, ty.MemRefType) for type_ in types):
         raise Unsupported(
-            f"@{called.symbol_name} takes memory, but only programs on values are measured",
+            f"@{called.symbol_name} has a memref argument, but only programs on scalars, tensors and vectors "
+            "are measured",
             location=called.location,
         )
     inputs = Inputs(n, seed, samples=True, ordinary=True).of(called)
@@ -346,9 +352,14 @@ def draw_function(
 def _format(asked: Question) -> FloatFormat:
     fmt = asked.argument
     if fmt is None or fmt != asked.result:
-        raise InputError(f"a picture shows a function of one argument in one type, not {asked}")
+        raise InputError(
+            f"a picture shows only a function of one float argument whose result has the same type, not {asked}"
+        )
     if asked.wide != _F64:
-        raise InputError(f"{asked}: a picture shows types within f64, of at most {_F64.precision - 29} bits precision")
+        raise InputError(
+            f"{asked}: a picture shows only types whose values f64 has, with a precision of at most "
+            f"{_F64.precision - 29} bits"
+        )
     return fmt
 
 
@@ -356,7 +367,8 @@ def _arguments(fmt: FloatFormat, ends: tuple[Fraction, Fraction]) -> Codes:
     ranks = ranks_between(fmt, *ends)
     if not 0 < count(ranks) <= MOST_ARGUMENTS:
         raise InputError(
-            f"{fmt.name} has {count(ranks):,} values in this window, but 1 to {MOST_ARGUMENTS:,} are drawn"
+            f"{fmt.name} has {count(ranks):,} values in this window, but 1 to {MOST_ARGUMENTS:,} can be drawn: "
+            "change low and high"
         )
     return ints_to_codes([code_at(fmt, rank) for rank in ranks], fmt.bits, (len(ranks),))
 
@@ -482,7 +494,9 @@ class RecordedResults:
             if bits > 32 or len(results) != 1 << bits:
                 wanted = f"2**{bits}" if bits > 32 else f"{1 << bits:,}"
                 raise InputError(
-                    f"{self.name} has {len(results):,} results without operands, but {asked} has {wanted} arguments"
+                    f"{self.name} has {len(results):,} results and no operands: such a file must have one "
+                    "result for each of "
+                    f"the {wanted} arguments of {asked}"
                 )
             return Chosen(self._in_order(asked, results), True, f"all {len(results):,} arguments")
         return Chosen(self._rows(asked), False, "the arguments in the file")
@@ -541,7 +555,7 @@ class RecordedResults:
             return
         held, case = case_of(source), asked.case
         if (held.op, held.operands, held.results) != (case.op, case.operands, case.results):
-            raise InputError(f"{self.name} has vectors of {held}, as {beside} says, and not of {case}")
+            raise InputError(f"{self.name} has vectors of {held}, as {beside} says, but the question is about {case}")
 
     def _rows(self, asked: Question) -> Iterator[tuple[Codes, ...]]:
         self._refuse_other_vectors(asked)

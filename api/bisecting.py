@@ -83,7 +83,7 @@ def bisect(
     it is not installed, and the errors of `halfulp.load`.
     """
     if (pipeline is None) == (stages is None):
-        raise InputError("bisect takes either pipeline=, the passes, or stages=, the programs after them")
+        raise InputError("bisect needs either pipeline=… (the passes) or stages=… (the programs after the passes)")
     first = module if isinstance(module, Module) else load(module)
     entry = find_entry(first, function)
     settings = Settings(refuse_stochastic(as_profile(profile), "bisect"), max_steps=max_steps)

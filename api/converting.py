@@ -141,5 +141,5 @@ def _with_type(value: Value, target: ty.Type) -> Value:
 
 def _value_of_bits(x: Any, type: Any) -> Value:
     if type is None:
-        raise TypeMismatch("bitstring.Bits do not say their type", hint="give type=…, the type whose bits they are")
+        raise TypeMismatch("bitstring.Bits has no element type", hint="give type=…, the type whose bits they are")
     return Value.from_bits(x, type)

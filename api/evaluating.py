@@ -83,7 +83,10 @@ def eval(
     """
     definition = default_registry().require(op)
     if isinstance(definition.evaluate, OnFrames) or definition.regions or not definition.results:
-        raise Unsupported(f"'{op}' cannot be evaluated on its own")
+        raise Unsupported(
+            f"'{op}' cannot be run alone: only ops without regions that return results can",
+            hint="write a function with the op in MLIR, and run it",
+        )
     wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
     if len(wanted) != len(operands):
         raise TypeMismatch(f"{len(wanted)} types are given for {len(operands)} operands of {op}")

@@ -110,7 +110,7 @@ def array(x: Any, to: FixedFormat, type: Any = None) -> FixedArray:
         exact = np.array(x, object)
         return _fixed(to, _each(exact, lambda number: fixed_point.of_fraction(Fraction(number), to)))
     if isinstance(x, Value) and x.poison is not None:
-        raise ValueError("fixed point has no poison")
+        raise ValueError("the value has poison, which a number in fixed point cannot be")
     if isinstance(x, Value) and isinstance(x.element_type, ty.IntegerType):
         x = np.array(x.tolist(), object)
     plain = None if isinstance(x, Value) or type is not None else np.asarray(x)

@@ -358,7 +358,7 @@ def _list_as_literals(given: Value, type_: ty.Type, what: str) -> Value:
             _check_range((int(array.min()), int(array.max())), element, what)
         kernel = integer.convert(64, reads_signed(source), ty.width_of(element), False, "wrap")
     else:
-        raise TypeMismatch(f"{what}: '{element}' takes integers", hint="round first: hu.convert(x, to)")
+        raise TypeMismatch(f"{what}: '{element}' takes only integers", hint="round first: hu.convert(x, to)")
     container = _container(given.shape, type_, what)
     return Value(container, kernel.array(given.bits).results[0])
 
@@ -400,7 +400,7 @@ def _as_literals(given: ExactNumbers, type_: ty.Type, what: str) -> Value:
             if numbers.is_negative(number) and not numbers.is_nan(number) and not element.format.signed:
                 raise TypeMismatch(f"{where}: {element.format.name} has no negative values")
         elif not isinstance(number, int):
-            raise TypeMismatch(f"{where}: '{element}' takes integers", hint="round first: hu.convert(x, to)")
+            raise TypeMismatch(f"{where}: '{element}' takes only integers", hint="round first: hu.convert(x, to)")
     if isinstance(element, ty.FloatType):
         codes = [numbers.round_to_format(element.format, number).code for number in given.numbers]
     else:

@@ -203,7 +203,7 @@ def run_with(module: Runnable, arguments: Sequence[Any], options: RunOptions) ->
     function = find_entry(module, options.function)
     lowered = None if options.signature is None else lowered_from(function, options.signature)
     if options.batch and lowered is not None:
-        raise Unsupported("a batch calls functions by their own types", hint="leave out signature= or batch=True")
+        raise Unsupported("signature=… cannot be used in a batch", hint="leave out signature=… or batch=True")
     if options.batch:
         _check_count(function, arguments, argument_types(function))
         return _run_lanes(module, function, arguments, options)
@@ -358,11 +358,11 @@ def no_lanes(type_: ty.Type) -> str | None:
     """Say why values of a type cannot have one more axis, over lanes; return None if they can."""
     element = ty.element_type(type_)
     if ty.shape_of(type_) is None:
-        return "which does not say whether an array has an axis over lanes"
+        return "whose rank is not known, so an axis over lanes cannot be seen"
     if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
-        return "whose scales go with axes"
+        return "whose scales belong to axes"
     part = element.element if isinstance(element, ty.ComplexType) else element
-    return "which is carried, not computed with" if element_width(part) is None else None
+    return "whose elements are not numbers" if element_width(part) is None else None
 
 
 def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value | Buffer:

@@ -317,7 +317,7 @@ def _unit(
 ) -> MatrixUnit | None:
     """Return the matrix unit that the user names. Raises InputError, listing what there is."""
     if isinstance(mma, str) and mma not in MODELS and _is_kind(mma):
-        hint = f"name the operation by kind={mma!r}, and by mma= the model that computes it: {', '.join(MODELS)}"
+        hint = f"write kind={mma!r} for the operation, and mma=… for the model that computes it: {', '.join(MODELS)}"
         raise InputError(f"no model is called '{mma}'", hint=hint)
     model = None if mma is None else model_for(mma)
     if kind is None and model is not None and (model.startswith(PREFIX) or model in OF_ANY_LENGTH):

@@ -237,30 +237,35 @@ class FloatFormat:
     def __post_init__(self) -> None:
         ieee = self.nan is NanEncoding.IEEE
         rules = (
-            (bool(self.name), "it needs a name"),
-            (1 <= self.exponent_bits <= 15, "the exponent has 1 to 15 bits"),
-            (0 <= self.mantissa_bits <= 112, "the mantissa has 0 to 112 bits"),
-            (-65536 <= self.bias <= 65536, "the bias lies in -65536..65536"),
-            (not ieee or self.infinities, "IEEE NaNs come with infinities"),
-            (not ieee or self.exponent_bits >= 2, "IEEE NaNs and infinities take an exponent field of 2 bits or more"),
+            (bool(self.name), "the name is empty"),
+            (1 <= self.exponent_bits <= 15, "the exponent must have 1 to 15 bits"),
+            (0 <= self.mantissa_bits <= 112, "the mantissa must have 0 to 112 bits"),
+            (-65536 <= self.bias <= 65536, "the bias must be from -65536 to 65536"),
+            (not ieee or self.infinities, "a format with IEEE NaNs must have infinities"),
+            (not ieee or self.exponent_bits >= 2, "IEEE NaNs and infinities need an exponent of 2 bits or more"),
             (not ieee or self.mantissa_bits >= 1, "IEEE NaNs need a mantissa bit"),
             (self.nan is not NanEncoding.NEGATIVE_ZERO or (self.signed and self.zero), "NaN as -0 needs a signed zero"),
-            (self.zero or not self.signed, "a format without zero is unsigned"),
+            (self.zero or not self.signed, "a format without zero must be unsigned"),
             (
                 not self.explicit_integer_bit or (ieee and self.zero),
                 "an explicit integer bit needs IEEE NaNs and a zero",
             ),
-            (not self.explicit_integer_bit or self.limbs > 1, "an explicit integer bit needs more than 64 bits"),
+            (
+                not self.explicit_integer_bit or self.limbs > 1,
+                "a format with an explicit integer bit must have more than 64 bits",
+            ),
             (
                 not self.even_code or (not self.mantissa_bits and self.zero),
-                "even codes need a zero and no mantissa bit",
+                "a format with even_code must have a zero and no mantissa bits",
             ),
         )
         for holds, rule in rules:
             if not holds:
                 raise ValueError(f"float format {self.name!r}: {rule}")
         if self.max_magnitude < self.min_normal_magnitude:
-            raise ValueError(f"float format {self.name!r}: it has no normal value")
+            raise ValueError(
+                f"float format {self.name!r}: there is no normal value between its smallest and its largest code"
+            )
 
     def __hash__(self) -> int:
         return self._hash

@@ -119,7 +119,7 @@ class Accumulator:
                     return "arith.trunci", integer.trunci(source.width, own.width)
                 extend = integer.extsi if source.signed else integer.extui
                 return f"arith.{extend.__name__}", extend(source.width, own.width)
-        raise ValueError("floats are not added in an integer type")
+        raise ValueError("floats cannot be added in an integer type")
 
     def zeros(self, lanes: tuple[int, ...]) -> Codes:
         """Return +0 in each lane."""

@@ -244,7 +244,7 @@ def fit(rows: Rows, chips: bool = True) -> AccumulatorFit:
     op = rows.operation()
     if rows.length > LONGEST:
         raise InputError(
-            f"rows have {rows.length} products, but must be the products of one instruction, at most {LONGEST}"
+            f"each row has {rows.length} products, but must have those of one instruction, which are at most {LONGEST}"
         )
     try:
         Accumulator().check((op.a, op.b), op.d)
@@ -252,9 +252,9 @@ def fit(rows: Rows, chips: bool = True) -> AccumulatorFit:
         raise Unsupported(str(error).removeprefix("accumulator: ")) from None
     if not fits(Accumulator(bits=0), op):
         raise Unsupported(
-            f"sums of {rows.length} products of {op.a} * {op.b} in {op.d} are not searched: "
-            "integers of 64 bits do not hold them",
-            hint='give arrays of the types of the unit, as hu.convert(a, "f16") makes them',
+            f"no accumulator can be searched for sums of {rows.length} products of {op.a} * {op.b} in {op.d}: "
+            "they do not fit in 64-bit integers",
+            hint='give arrays of the types that the matrix unit takes, such as hu.convert(a, "f16")',
         )
     if op.c != op.d:
         raise Unsupported(f"C is {op.c} and D is {op.d}: accumulators are searched only if they have the same type")

@@ -70,7 +70,7 @@ def read(path: str, known: bool = True) -> list[Recording]:
     not hold recordings.
     """
     if not path.lower().endswith(".npz"):
-        raise InputError(f"{path}: recordings are files .npz, as numpy.savez writes them")
+        raise InputError(f"{path}: a file of recordings must be a .npz file, as numpy.savez writes it")
     arrays = {name: array().array for name, array in read_arrays(path).items()}
     stems: dict[str, set[str]] = {}
     for name in arrays:
@@ -142,10 +142,14 @@ def _checked(stem: str, op: TileOp, *arrays: Any) -> Rows:
     types = (op.a, op.b, op.c, op.d)
     if op.scale or not {*types} <= FORMATS.keys():
         kind = "with scales" if op.scale else f"of {op.a} and {op.b} into {op.d}"
-        raise InputError(f"{stem}: dot products {kind} are not compared", hint="record floats without scales")
+        raise InputError(
+            f"{stem}: dot products {kind} cannot be compared", hint="record dot products of floats without scales"
+        )
     if a.shape != (count, k) or b.shape != (count, k) or c.shape != (count,) or d.shape != (count,):
         shapes = ", ".join(str(array.shape) for array in arrays)
-        raise InputError(f"{stem}: a and b must be [rows, {k or 'K'}], and c and d [rows]; they are {shapes}")
+        raise InputError(
+            f"{stem}: a and b must have the shape [rows, {k or 'K'}], c and d the shape [rows]; given are {shapes}"
+        )
     if not count or not k:
         raise InputError(f"{stem}: has no {'rows' if k else 'elements along K'}: there is nothing to compare")
     if any(
@@ -225,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, metavar="N", help="with --fit: the first N rows of each (2000)")
     options = parser.parse_args(arguments)
     if options.rows is not None and not options.fit:
-        parser.error("--rows is for --fit: without it, all rows are compared")
+        parser.error("--rows can be used only with --fit; without --fit, all rows are compared")
     count = FITTED if options.rows is None else options.rows
     if count < 1:
         parser.error("--rows must be at least 1")

@@ -107,7 +107,7 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
         shapes = ", ".join(
             f"{name} {array.shape}" for name, array in zip("abcd", (x, y, addends, results), strict=True)
         )
-        raise InputError(f"a and b must be [rows, K], and c and d [rows]; given are {shapes}")
+        raise InputError(f"a and b must have the shape [rows, K], c and d the shape [rows]; given are {shapes}")
     return Rows(x, y, addends, results, (a_type, b_type, c_type, d_type))
 
 
@@ -116,7 +116,7 @@ def pair(given: Any, what: str) -> tuple[Any, Any]:
     if not isinstance(given, (tuple, list)):
         return given, given
     if len(given) != 2:
-        raise InputError(f"{what} is one type or two, but {len(given)} are given")
+        raise InputError(f"{what} takes one type or two, but {len(given)} are given")
     return given[0], given[1]
 
 

@@ -181,7 +181,7 @@ def _instruction(model: Any, types: tuple[str, str, str, str]) -> tuple[TileOp, 
     if text.startswith(PREFIX):
         return TileOp("the accumulator", *types, (1, 1, int(asked["k"] or 32))), text
     if not text.startswith("chip:"):
-        raise InputError(f"'{model}' is not a chip", hint="name chips, as in chip:h100, or accumulators")
+        raise InputError(f"'{model}' is not a chip", hint="name a chip, such as chip:h100, or an accumulator")
     ours = [each for each in named_instructions(*types) if each[0].startswith(f"{text} ")]
     for _, op, rule in ours:
         have = {"unit": op.unit, "k": str(op.shape[2]), "shape": "x".join(map(str, op.shape))}
@@ -191,8 +191,8 @@ def _instruction(model: Any, types: tuple[str, str, str, str]) -> tuple[TileOp, 
     what = f"{a}{f' and {b}' if a != b else ''} into {d}{f' with C of {c}' if c != d else ''}"
     having = ", ".join(dict.fromkeys(name.partition(" ")[2] for name, *_ in ours))
     raise Unsupported(
-        f"{model}: how it multiplies {what} is not published",
-        hint=f"the published ones are: {having}" if ours else None,
+        f"{model}: its rule for multiplying {what} is not published",
+        hint=f"its published rules are for: {having}" if ours else None,
     )
 
 

@@ -211,7 +211,7 @@ class _Levels:
             return code == 1
         if id(handle) in self._known:
             raise AssertionError(
-                f"{self._name}: the handshake signal '{handle._name}' is {code[2:]}, but was 0 or 1 before"
+                f"{self._name}: the handshake signal '{handle._name}' is {code[2:]}, but must stay 0 or 1"
             )
         return False
 
@@ -274,7 +274,10 @@ class Scoreboard:
         codes = tuple(map(code_of, self.reference.in_order(values, named)))
         for name, code in zip(self.reference.inputs, codes, strict=True):
             if isinstance(code, str):
-                raise InputError(f"transaction {self.transactions + self.waiting}: the operand '{name}' is {code}")
+                raise InputError(
+                    f"transaction {self.transactions + self.waiting}: the operand '{name}' is {code}, but must "
+                    "be a number"
+                )
         self._pending.append(self.reference.checked(codes))  # type: ignore[arg-type]
 
     def received(self, *values: Any, **named: Any) -> None:
@@ -318,7 +321,9 @@ class Scoreboard:
         text of a file that ``halfulp vectors coverage report`` reads. Raises InputError without models.
         """
         if self._coverage is None:
-            raise InputError("the scoreboard has no models", hint='Scoreboard(reference, models="all")')
+            raise InputError(
+                "the scoreboard has no models, so it has no coverage", hint='write Scoreboard(reference, models="all")'
+            )
         self._flush(whole=True)
         return self._coverage
 
@@ -378,7 +383,7 @@ class Scoreboard:
         AssertionError for a handshake signal that is X after it was 0 or 1, and what `sent` and `received` raise.
         """
         if latency is None and valid_out is None:
-            raise InputError("when do results come? give latency, or the signal valid_out")
+            raise InputError("the time of the results is not known: give latency=…, or the signal valid_out=…")
         if latency is not None and latency < 0:
             raise InputError(f"latency is {latency}, but must be at least 0")
         edge = import_module("cocotb.triggers").RisingEdge(clock)
@@ -402,7 +407,8 @@ class Scoreboard:
             if done:
                 if begun and latency not in (None, now - begun[0]):
                     raise AssertionError(
-                        f"{self.name}: results came {now - begun[0]} edges after their transaction, not {latency}"
+                        f"{self.name}: results came {now - begun[0]} clock edges after their transaction, but "
+                        f"must come after {latency}"
                     )
                 self.received(**{name: handle.value for name, handle in outputs.items()})
                 begun.popleft()
@@ -419,10 +425,11 @@ class Scoreboard:
         wrong = [name for name in names if name not in known]
         if wrong or not names:
             what = f"there is no output '{wrong[0]}'" if wrong else "no outputs are given"
-            raise InputError(f"{what}: a unit has {', '.join(known)}, or some of them")
+            raise InputError(f"{what}: name one or more of {', '.join(known)}")
         if self._outputs and set(names) != set(self._outputs):
             raise InputError(
-                f"the outputs {', '.join(names)} come after {', '.join(self._outputs)}: they cannot change"
+                f"the outputs are {', '.join(names)}, but were {', '.join(self._outputs)} before: give the same "
+                "outputs each time"
             )
         if self._outputs:
             self._flush(whole=True)
@@ -467,6 +474,6 @@ class Scoreboard:
         for column in checker.columns[len(self.reference.inputs) :]:
             wide = next((code for code in made[column.name] if code >> column.width), None)
             if wide is not None:
-                raise InputError(f"'{column.name}' has {column.width} bits, but {wide:#x} came")
+                raise InputError(f"the result {wide:#x} does not fit in the {column.width} bits of '{column.name}'")
             outputs.append(ints_to_codes(made[column.name], column.width, (count,)))
         checker.compare((*self.reference.chunk(inputs), *outputs))

@@ -98,7 +98,9 @@ def constraints(
     chosen = as_model(model)
     given = () if dims is None else dims
     if not hasattr(given, "__len__"):
-        raise TypeMismatch(f"dims is {short(dims)}, but must be a list of numbers, or numbers by name", values=(dims,))
+        raise TypeMismatch(
+            f"dims is {short(dims)}, but must be a list of numbers, or a dict from names to numbers", values=(dims,)
+        )
     found = _selected(module if isinstance(module, Module) else load(module), function, target)
     _check_names(found, knobs or {}, given)
     return tuple(_judged(one, knobs, given, chosen) for one in found)
@@ -133,7 +135,7 @@ class _ConstraintsOp:
 def _selected(module: Module, entry: str | None, target: int | None) -> list[_ConstraintsOp]:
     found = [_ConstraintsOp(op) for op in module.walk() if op.name == CONSTRAINTS]
     if not found:
-        raise InputError(f"{module.filename} has no {CONSTRAINTS}")
+        raise InputError(f"{module.filename} has no op {CONSTRAINTS}")
     if entry is not None:
         wanted = "::".join(f"@{name.removeprefix('@')}" for name in entry.split("::"))
         known = sorted({one.path for one in found if one.path is not None})

@@ -94,9 +94,13 @@ def find_dispatch(module: Module, entry: str | None = None) -> Operation:
     if len(configs) > 1:
         first, *others = configs
         same = all(_path(op) == _path(first) for op in others)
-        what = f"'{_path(first)}' has {len(configs)} of them" if same else f"of {', '.join(map(_path, configs))}"
+        what = (
+            f"'{_path(first)}' has {len(configs)} of them"
+            if same
+            else f"the functions with one are {', '.join(map(_path, configs))}"
+        )
         raise InputError(
-            f"which {CONFIG} is to run? {what}",
+            f"there are several {CONFIG}, but only one can run: {what}",
             location=others[0].location if same else None,
             op=CONFIG,
             hint=None if same else 'name the function: function="…" (--function=…)',

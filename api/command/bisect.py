@@ -91,7 +91,7 @@ def bisect_passes(arguments: BisectArguments, sources: Sources) -> int:
         try:
             modules = read_all(dump.text for dump in dumps.passes)
         except Unavailable as reason:
-            say(f"IREE's dump cannot be read as it is: {reason}")
+            say(f"note: IREE's own ops in the dump cannot be read: {reason}")
         else:
             return _bisected_of_iree(arguments, sources, chains(dumps, modules))
     compilation = _compilation(arguments, sources, pipeline, dumps)
@@ -120,7 +120,7 @@ def _bisected_of_iree(
 ) -> int:
     """Run and judge each program and each dispatch by itself, and return the exit code. Raise HalfulpError."""
     if arguments.files:
-        raise InputError("dumps of IREE's compiler begin with the program: do not give a file, too")
+        raise InputError("dumps of IREE's compiler contain the program: leave out the file")
     wanted = None if arguments.function is None else arguments.function.removeprefix("@")
     if wanted is not None and wanted not in dict(found):
         raise InputError(
@@ -155,7 +155,7 @@ def _wrong_use(arguments: BisectArguments) -> str | None:
     """Return what is wrong with the options; None if nothing is."""
     files = len(arguments.files)
     if arguments.pass_pipeline is not None and arguments.dumps is not None:
-        return "--pass-pipeline makes the stages, --dumps reads them: give one"
+        return "--pass-pipeline and --dumps cannot be combined: give one of them"
     if arguments.pass_pipeline is not None and files != 1:
         return f"--pass-pipeline takes one file, not {files}"
     if arguments.dumps is not None and files > 1:

@@ -137,7 +137,7 @@ def _explain_number(words: list[str], arguments: ExplainArguments, profile: Prof
 def _explain_op(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
     op, *rest = words
     if not rest:
-        raise InputError(f"which type? halfulp explain {op} f32 OPERAND...")
+        raise InputError(f"the type is missing: write halfulp explain {op} f32 OPERAND...")
     with naming("<type>", rest[0], sources):
         type_ = as_type(rest[0])
     source = None
@@ -273,7 +273,7 @@ def _single(given: Any, name: str) -> Any:
     if not isinstance(given, list):
         return given
     if len(given) != 1:
-        raise InputError(f"--{name} is one number, not {len(given)}")
+        raise InputError(f"--{name} takes one number, not {len(given)}")
     return given[0]
 
 

@@ -474,9 +474,9 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     unknown = next((start for start in arguments.starts if start not in STARTS), None)
     if unknown is not None:
-        return console.fail(f"there are no programs {unknown!r}: choose one of {', '.join(STARTS)}")
+        return console.fail(f"--from: there is no kind of programs {unknown!r}: choose one of {', '.join(STARTS)}")
     if arguments.seeds and arguments.starts and MUTATED not in arguments.starts:
-        return console.fail("--seeds names programs to change: it needs --from=mutated, or no --from")
+        return console.fail("--seeds can be used only with --from=mutated, or without --from")
     every = "all" in arguments.passes
     claims = (
         claims_of(comparing.pass_pipeline("", arguments).tool) if every else list(map(claim_named, arguments.passes))

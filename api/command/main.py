@@ -194,7 +194,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return BROKEN_PIPE
     except MemoryError:
-        return fail("this machine does not have enough memory for that")
+        return fail("this machine does not have enough memory for this command: give smaller inputs, or fewer")
     except OSError as error:
         _abandon_output()
         return fail(error.strerror or str(error))

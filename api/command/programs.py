@@ -122,9 +122,11 @@ def given_arguments(
     held = next((type_ for type_ in types if isinstance(type_, MemRefType)), None)
     if held is not None and not memory:
         raise errors.Unsupported(
-            f"@{function.symbol_name} has an argument of type '{held}', but only programs on values are compared",
+            f"@{function.symbol_name} has an argument of type '{held}', "
+            "but only programs on scalars, tensors and vectors are compared",
             location=function.location,
-            hint="let it take a tensor, and store that into its own memory (iree_codegen.store_to_buffer)",
+            hint="change the function: take a tensor, and store it into memory that the function allocates "
+            "(iree_codegen.store_to_buffer)",
         )
     if not arguments.input:
         return None

@@ -95,7 +95,7 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
     if missing:
         return ranked(missing)
     if len(oracles) > 1:
-        return fail("--against takes one oracle here")
+        return fail("--against takes only one oracle when a program is reduced")
     if arguments.undefined:
         return _reduce_undefined(spelling, arguments, programs, profile, oracles[0])
     same = diff.SameDifference(Search(oracles[0], divergences(), profile, cancellations()))
@@ -125,7 +125,7 @@ def _reduce_undefined(
     test = diff.ValueForUndefined(oracle, profile)
     found = next((one for one in test.values(programs) if one is not None), None)
     if found is None:
-        say(f"{spelling} has no value for undefined behaviour")
+        say(f"nothing to reduce: {spelling} gives no value where the program has undefined behaviour")
         return UNSUPPORTED
     test.watch(found)
     reducer = Reducer(test, arguments.max_tests, profile)

@@ -125,7 +125,7 @@ def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
     )
     out, part = Path(arguments.out), _asked_part(arguments)
     if arguments.coverage_file is not None and part is None:
-        raise InputError("--coverage-file is about the shards that a command makes, and --join makes none")
+        raise InputError("--coverage-file cannot be used with --join, which makes no shards")
     try:
         with _workers(arguments, plan, out) as workers, progress_bar("rows") as progress:
             found = sweep_shards(

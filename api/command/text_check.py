@@ -40,7 +40,7 @@ def check_text(arguments: CheckArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     program = read(arguments.file, sources)
     if program.text is None:
-        return fail("--check needs text: halfulp translate makes it of bytecode")
+        return fail("--check needs text, but the file is bytecode: halfulp translate converts it to text")
     tool = mlir_named(arguments)
     counts: Counter[str] = Counter()
     for part in program.parts(arguments.split_input_file):

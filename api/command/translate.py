@@ -144,7 +144,11 @@ def summarize_bytecode(arguments: InspectArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     program = read(arguments.file, sources)
     if program.text is not None:
-        hint = "halfulp translate --emit-bytecode makes it bytecode" if program.text.strip() else None
+        hint = (
+            "the file is text: halfulp translate --emit-bytecode converts it to bytecode"
+            if program.text.strip()
+            else None
+        )
         raise BytecodeError(
             "not MLIR bytecode: it does not begin with 4D 4C EF 52", offset=0, filename=program.name, hint=hint
         )

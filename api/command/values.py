@@ -124,7 +124,7 @@ def _elements(type_: ty.Type, text: str, vscale: int | None) -> Value:
 
 def _check_text(type_: ty.Type) -> None:
     if element_width(ty.element_type(type_)) is None:
-        raise InputError(f"values of type '{type_}' cannot be given: only numbers have a text")
+        raise InputError(f"values of type '{type_}' cannot be given as text: only numbers can")
 
 
 def check_size(value: Value, what: str, limit: int) -> None:

@@ -261,7 +261,7 @@ def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> i
 def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
     option = first_given(replace(arguments, flags=arguments.flags or None), _MAKING)
     if option is not None:
-        raise InputError(f"{option} says how vectors are made, which --changed takes from the metadata")
+        raise InputError(f"{option} cannot be used with --changed, which makes the vectors as the metadata says")
     if arguments.format not in (None, "jsonl"):
         raise InputError(f"--format={arguments.format}: with --changed, rows are printed as text, or as jsonl")
     path = Path(metadata_file)

@@ -187,7 +187,7 @@ def _verify_everything(arguments: VerifyArguments) -> int:
     level = arguments.level or "sample"
     plan = list(jobs(level, arguments.seed, names, mlir=arguments.mlir))
     if not plan:
-        return console.fail(f"there is nothing to ask of {', '.join(names)}")
+        return console.fail(f"no op can be checked against {', '.join(names)}")
     with _delivery(arguments.output) as deliver:
         with console.progress_bar("tasks") as progress:
             found = run_jobs(plan, level, arguments.seed, arguments.jobs or cores(), progress)
@@ -205,7 +205,9 @@ def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
             try:
                 asked = oracle(name)
                 if not isinstance(asked, HoldingOracle):
-                    return console.fail(f"name an op: {name} has results only for the ops that you name")
+                    return console.fail(
+                        f"{name} checks only an op that you name: write halfulp verify OP --type TYPE --against {name}"
+                    )
                 cases = asked.cases()
             except (Unavailable, ValueError, OracleError) as error:
                 return console.fail(f"{name}: {error}")

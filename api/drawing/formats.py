@@ -146,7 +146,9 @@ def draw_number_line(
     ranks = ranks_between(format_, *ends)
     if not 0 < (total := count(ranks)) <= MOST_MARKS:
         held = f"{total:,} values" if total else "no value"
-        raise InputError(f"{format_.name} has {held} in this window; 1 to {MOST_MARKS:,} can be shown")
+        raise InputError(
+            f"{format_.name} has {held} in this window, but 1 to {MOST_MARKS:,} can be shown: change low and high"
+        )
     marks = [_Mark(value_at(format_, rank), code_at(format_, rank), format_) for rank in ranks]
     with drawing():
         axes = new_axes(ax, style, 1.9)
@@ -407,7 +409,7 @@ def draw_relative_error(
     several = [formats] if isinstance(formats, str | FloatFormat) else list(formats)
     named = list(dict.fromkeys(format_of(fmt) for fmt in several))
     if not 1 <= len(named) <= len(style.series):
-        raise InputError(f"{len(named)} formats are given; 1 to {len(style.series)} can be told apart")
+        raise InputError(f"{len(named)} formats are given, but 1 to {len(style.series)} can be drawn")
     (mode,) = chosen_modes([rounding])
     ends = window(low, high)
     if ends[0] <= 0:

@@ -158,7 +158,10 @@ def _of_text(text: str, count: int) -> expressions.Real:
             raise TypeMismatch(f"{text.strip()} takes {expressions.ARITIES[name]} arguments, not {count}")
         return expressions.node(name, *map(expressions.argument, range(count)))
     if count > len(_NAMES):
-        raise TypeMismatch(f"a text has the arguments x, y and z, not {count}", hint="give a Python function")
+        raise TypeMismatch(
+            f"a formula can have only the arguments x, y and z, but {count} arrays are given",
+            hint="give a Python function",
+        )
     try:
         return parse(text, _NAMES[:count])
     except FormulaError as error:
@@ -201,10 +204,12 @@ def _substituted(root: expressions.Real, arguments: Sequence[expressions.Real]) 
 def unsettled(error: Unsettled, where: str, to: str) -> LimitExceeded:
     """Return the error for a result that no ball is precise enough to round."""
     hint = (
-        f"it may be exactly a value of {to}, a midpoint of two, or zero, or the function compares equal numbers: "
-        "simplify it (1 in place of sin(x)**2 + cos(x)**2), or test for this argument"
+        f"the exact result may be zero, a value of {to} or a midpoint of two, or the function compares equal numbers: "
+        "simplify the function (write 1 for sin(x)**2 + cos(x)**2), or return the result for this argument directly"
     )
-    return LimitExceeded(f"{where}: {error.precision} bits do not settle the result: {error.ball}", hint=hint)
+    return LimitExceeded(
+        f"{where}: {error.precision} bits of precision are not enough to round the result: {error.ball}", hint=hint
+    )
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -293,7 +298,9 @@ def operand(x: Any, what: str) -> Operand:
         codes = np.asarray(taken.bits).reshape((-1, taken.bits.shape[-1]) if width > 64 else -1)
         return Operand(taken.shape, element.format, codes, (), _flat(taken.poison), taken.origins, typed)
     if not isinstance(element, ty.IntegerType | ty.IndexType):
-        raise TypeMismatch(f"{what}: '{element}' has no exact numbers", hint="give floats, integers or fractions")
+        raise TypeMismatch(
+            f"{what}: elements of type '{element}' are not real numbers", hint="give floats, integers or fractions"
+        )
     clean = Value(taken.type, taken.bits, None, None, None, taken.unsigned)
     return Operand(taken.shape, None, None, numbers_of(clean).numbers, _flat(taken.poison), taken.origins, False)
 
@@ -318,14 +325,16 @@ def result_format(to: TypeName | None, operands: Sequence[Operand], name: str) -
     if len(found) == 1:
         return next(iter(found.values()))
     given = " and ".join(f"'{each}'" for each in found) if found else "exact numbers"
-    raise TypeMismatch(f"{name}: the operands are {given}; the result needs a type", hint='give one: to="bf16"')
+    raise TypeMismatch(
+        f"{name}: the operands are {given}, so the type of the result is not known", hint='give one: to="bf16"'
+    )
 
 
 def mode_of(rounding: str | Rounding) -> Rounding:
     """Return a rounding mode. Raises InputError for the stochastic one."""
     mode = as_rounding(rounding)
     if mode is Rounding.STOCHASTIC:
-        hint = "round to a wide type first, and that by hu.convert(…, rounding='stochastic')"
+        hint = "round to a wide type first, and then call hu.convert(…, rounding='stochastic')"
         raise InputError("functions of exact reals are not rounded stochastically", hint=hint)
     return mode
 

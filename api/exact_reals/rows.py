@@ -299,7 +299,7 @@ class _Numbers:
         if self.expected is None:
             row = next((row for row in clean if self.rows.nan(row, self.policy) is None), None)
             if row is None:
-                raise InputError("every row has a NaN or poison, so the function, which compares, cannot be called")
+                raise InputError("every row has a NaN or poison, but a function that compares needs a row without them")
             try:
                 self.expected = len(self.of(row))
             except Unsettled as error:

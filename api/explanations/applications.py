@@ -299,7 +299,7 @@ def operand_of(name: str, type_: ty.Type, value: Any) -> GivenOperand:
 
 def _code_of(value: Value) -> int:
     if value.shape or value.poison is not None:
-        raise InputError(f"an operand is one number without poison, not {value!r}")
+        raise InputError(f"an operand must be one number that is not poison, not {value!r}")
     return codes_to_ints(value.bits.reshape((1, *value.bits.shape)), width_of(value.element_type))[0]
 
 

@@ -96,7 +96,7 @@ def explain_dot(
             if len(codes) != len(row) // op.block:
                 raise InputError(f"{name} has {len(codes)} elements, but there are {len(row) // op.block} blocks")
     elif scale_a is not None or scale_b is not None:
-        raise InputError(f"{op.name} has no scales, but some are given")
+        raise InputError(f"{op.name} has no scales: leave out scale_a and scale_b")
     return _explained(op, mma, dot_steps.DotOperands(op, row, column, addend[0], scales), tuple(notes))
 
 
@@ -305,7 +305,7 @@ def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
         if not isinstance(element, ty.FloatType):
             whole = parse_element(element, str(given).strip())
             if whole is None:
-                raise InputError("a poison element has no explanation")
+                raise InputError("an element is poison, but must be a number")
             return whole, ""
         fmt = element.format
         explanation = explained(given_number(read_number(given, fmt)), fmt, "to_nearest_even", SPEC, (), others=False)

@@ -182,12 +182,14 @@ def explain(
     unknown profile.
     """
     if type is not None and to is None:
-        raise InputError("type= is the type of the value", hint="give to=…, the type that it is rounded to")
+        raise InputError(
+            "type=… names the type of the value, but to=… is missing", hint="name the type to round to: to=…"
+        )
     stochastic = _is_stochastic(rounding)
     if not stochastic:
         rounding = mode_named(rounding)
         if random is not None or bits is not None:
-            raise InputError('random= and bits= go with rounding="stochastic"')
+            raise InputError('random= and bits= can be used only with rounding="stochastic"')
     chosen = as_profile(profile)
     array = _array_of(value)
     if array is not None:

@@ -131,7 +131,7 @@ def explained_op(
     properties = with_rounding(properties)
     stochastic = "stochastic" in (properties.get("rounding"), properties.get("roundingmode"))
     if not stochastic and (random is not None or bits is not None):
-        raise InputError('random= and bits= go with rounding="stochastic"')
+        raise InputError('random= and bits= can be used only with rounding="stochastic"')
     if stochastic:
         properties = {name: value for name, value in properties.items() if name not in ("rounding", "roundingmode")}
     if "to_odd" in (properties.get("rounding"), properties.get("roundingmode")):

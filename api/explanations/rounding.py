@@ -384,7 +384,8 @@ def explained_stochastically(
         first = (1 << enough) - integer(fraction * (1 << enough))
         if not fraction or decided(first).code != away.code or decided(first - 1).code != toward.code:
             raise Unsupported(
-                f"under profile {profile.name} this takes several roundings: its stochastic rounding is not explained",
+                f"stochastic rounding under profile {profile.name} is not explained: it rounds this number "
+                "several times",
                 hint='use profile="spec"',
             )
     probability = fraction if width is None else Fraction(integer(fraction * (1 << width)), 1 << width)

@@ -176,7 +176,11 @@ def check_file(
             watch=watch,
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
-            raise Unsupported("rows were left out of the set, so the parameters of a row are not known")
+            raise Unsupported(
+                "the set cannot be checked: some of its rows were left out, so that it is not known which "
+                "parameters belong to "
+                "a row"
+            )
         total = None if document is None else document["count"]
 
         def told(rows: int) -> None:

@@ -303,8 +303,8 @@ def case_of_types(op: str, type: Any, source: Any, properties: Mapping[str, Any]
         raise InputError(f"'{op}' does not compute in fixed point", hint=f"these ops do: {', '.join(IN_FIXED_POINT)}")
     definition = default_registry().require(op)
     if type is None:
-        give = "that of the operands, and for a cast to=" if in_python else "--type, and for a cast --from"
-        raise InputError(f"which type? give {give}", op=op)
+        give = "type=…, the type of the operands, and for a cast to=…" if in_python else "--type, and for a cast --from"
+        raise InputError(f"the type is missing: give {give}", op=op)
     operands = [str(as_type(one)) for one in _several(type if source is None else source)]
     if len(operands) not in (1, len(definition.operands)):
         raise InputError(f"{op} has {len(definition.operands)} operands, but {len(operands)} types are given")

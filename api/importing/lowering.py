@@ -95,8 +95,9 @@ _STDIN = "<stdin>"
 _SHARDY = "Dialect `sdy' not found"
 """A part of the message of IREE's compiler about meshes of devices, which JAX writes."""
 _SHARDY_HINT = (
-    "JAX writes sdy where a function calls Python (jax.debug.print, jax.pure_callback) or splits arrays: remove that; "
-    "and for an argument that is a jax.random.key: give a jax.random.PRNGKey"
+    "JAX writes ops of sdy if a function calls Python (jax.debug.print, jax.pure_callback), splits arrays over "
+    "devices, "
+    "or takes a jax.random.key: remove such calls and splits, and give a jax.random.PRNGKey in place of the key"
 )
 
 
@@ -216,8 +217,8 @@ def from_jax(f: Callable[..., Any], /, *args: Any, lower: Lower = "stablehlo") -
 
 
 _TRACED = (
-    "halfulp lowers a function of JAX by tracing it: the function computes by jax.numpy, not by NumPy or torch; what "
-    "is not an array goes in before, functools.partial(f, axis=1); a torch.nn.Module is taken as it is"
+    "halfulp traces the function with JAX: in it, compute with jax.numpy, not with NumPy or torch; bind arguments that "
+    "are not arrays before the call, such as functools.partial(f, axis=1); pass a torch.nn.Module itself"
 )
 """A note on errors of JAX about what a function does with the arrays that it gets."""
 

@@ -34,7 +34,7 @@ def floats_of(x: Any, what: str) -> Floats:
     if reals.dtype != np.float64:
         floats = np.array([float(number) for number in reals.reshape(-1).tolist()]).reshape(reals.shape)
         if any(map(_differ, floats.reshape(-1).tolist(), reals.reshape(-1).tolist())):
-            raise TypeMismatch(f"{what}: f64 does not hold every number", hint='round them: hu.convert(x, "f64")')
+            raise TypeMismatch(f"{what}: some numbers do not fit in f64", hint='round them: hu.convert(x, "f64")')
         return floats
     return reals
 

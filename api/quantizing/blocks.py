@@ -246,7 +246,7 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
         raise ValueError(f"the recipe {rules.name} has no tensor scale: leave tensor_scale=… out")
     if given is None:
         if rules.name != block_scaling.NVFP4:
-            raise ValueError(f"the recipe {rules.name} has no form with one level; nvfp4 has")
+            raise ValueError(f"tensor_scale=None can be used only with the recipe nvfp4, not with {rules.name}")
         return None, False
     number = convert(given, _F32)
     if number.shape:

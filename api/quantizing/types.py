@@ -255,7 +255,9 @@ def quantize(
         }
         if any(others.values()):
             names = ", ".join(name for name, present in others.items() if present)
-            raise TypeError(f"the type says it already: leave {names} out, or build another type with hu.quant.type")
+            raise TypeError(
+                f"the quantized type already has {names}: leave them out, or build another type with hu.quant.type"
+            )
     else:
         floats = float_value(x, literals=expressed or "f64")
         counted = axis if axis is None or axis >= 0 else axis + len(floats.shape)
@@ -300,7 +302,10 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
     llvm.check()
     if isinstance(q, BlockQuantized):
         if type is not None:
-            raise TypeError("the blocks know their type: leave type out; q.dequantize(to) gives another float type")
+            raise TypeError(
+                "type=… cannot be used with blocks, which have their own type; q.dequantize(to) gives another "
+                "float type"
+            )
         return q.dequantize()
     if type is not None:
         q = _stored(q, as_type(type))
@@ -343,7 +348,7 @@ def _fitting_blocks(shape: Sequence[int], element: ty.Type) -> str | None:
     ):
         return None
     blocks = {axis: size // count for axis, (size, count) in enumerate(zip(shape, scales, strict=True)) if count > 1}
-    return f"a dimension that block does not name is one block; to these scales fits block={blocks}"
+    return f"for these scales, write block={blocks}; a dimension that block does not name is one block"
 
 
 def _cast(

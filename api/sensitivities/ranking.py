@@ -70,7 +70,7 @@ def rank(
     given = run_options("rank", TraceKeywords, options)
     targets = [placing.target_of(each) for each in ([formats] if isinstance(formats, str) else formats)]
     if given.batch:
-        raise Unsupported("a batch is not ranked: give the arguments of one call")
+        raise Unsupported("batch=True cannot be used here: give the arguments of one call")
     module, arguments = program_of(model, arguments)
     function = find_entry(module, given.function)
     only = f"result[{result}]" if isinstance(result, int) else result

@@ -241,7 +241,7 @@ def named_function(spelling: str) -> PythonFunction:
     try:
         found = _attribute(import_module(module), name)
     except ImportError as error:
-        hint = "a module is found as Python finds it: in the current folder if PYTHONPATH holds it"
+        hint = "Python looks for the module in the folders of PYTHONPATH: for the current folder, set PYTHONPATH=."
         raise InputError(f"{spelling}: {error}", hint=hint) from None
     except AttributeError as error:
         raise InputError(f"{spelling}: {error}") from None
@@ -262,7 +262,7 @@ def codes_of(found: Any, asked: Question, name: str) -> Codes:
     dtype = natural_dtypes().get(wanted)
     if isinstance(found, Value):
         if found.element_type != wanted:
-            raise InputError(f"{name} returned '{found.element_type}', but the results are '{wanted}'")
+            raise InputError(f"{name} returned '{found.element_type}', but must return '{wanted}'")
         if found.poison is not None and found.poison.any():
             raise InputError(f"{name} returned poison: {found.origin(*np.argwhere(found.poisoned)[0].tolist())}")
         return np.asarray(found.bits)
@@ -273,7 +273,7 @@ def codes_of(found: Any, asked: Question, name: str) -> Codes:
         )
     if array.dtype != dtype:
         hint = f"return x.astype({dtype.name!r}) if that rounding is part of the function"
-        raise InputError(f"{name} returned {array.dtype}, but the results are {dtype} ('{wanted}')", hint=hint)
+        raise InputError(f"{name} returned {array.dtype}, but must return {dtype} ('{wanted}')", hint=hint)
     return np.ascontiguousarray(array).view(asked.result.storage_dtype)
 
 
@@ -435,7 +435,7 @@ class Library:
         if self._form == "float":
             strange = next((type_ for type_ in types if str(type_) not in _BYTES), None)
             if strange is not None:
-                return f"C has no {strange} to pass: write {self.name}:codes for a function on unsigned integers"
+                return f"C has no type {strange}: write {self.name}:codes for a function on codes (unsigned integers)"
         if self._form == "codes" and max(map(width_of, types)) > 64:
             return f"a function on codes takes at most 64 bits: write {self._path}:{self._symbol}:array"
         return None

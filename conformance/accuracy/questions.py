@@ -263,7 +263,7 @@ def _codes_at(fmt: FloatFormat, start: int, stop: int) -> Codes:
 def _ranks(fmt: FloatFormat, low: int, high: int) -> tuple[int, int]:
     first, last = rank_of(fmt, low), rank_of(fmt, high)
     if first is None or last is None or first > last:
-        raise InputError("a range goes from a number to one that is not smaller")
+        raise InputError("the range is empty: its first number must not be larger than its last one")
     return max(first, lowest_rank(fmt)), min(last, fmt.max_magnitude)
 
 

@@ -70,7 +70,7 @@ class _IEEEFloat(ctypes.Structure):
 def load() -> APFloat:
     """Return the binding to the library that HALFULP_LIBLLVM names, or to `LIBRARY`. Raises Unavailable."""
     if platform.machine() not in ("x86_64", "AMD64"):
-        raise Unavailable(f"the binding knows the x86-64 calling convention only, this is {platform.machine()}")
+        raise Unavailable(f"this oracle runs only on x86-64, but this machine is {platform.machine()}")
     return _bind(os.environ.get(VARIABLE) or LIBRARY)
 
 
@@ -86,7 +86,7 @@ def _bind(path: str) -> APFloat:
     except AttributeError:
         raise Unavailable(f"{path} does not tell a version of LLVM: it has no LLVMGetVersion") from None
     if not version.startswith(VERSION):
-        raise Unavailable(f"{path} is LLVM version {version}, but this oracle stands for version {VERSION}")
+        raise Unavailable(f"{path} is LLVM version {version}, but this oracle needs version {VERSION}")
     return APFloat(library, version)
 
 

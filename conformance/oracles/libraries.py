@@ -216,7 +216,7 @@ class MlDtypes:
         except PackageNotFoundError:
             raise Unavailable("the package ml_dtypes is not installed") from None
         if not self.version.startswith(VERSION):
-            raise Unavailable(f"ml_dtypes is version {self.version}, but this oracle stands for version {VERSION}*")
+            raise Unavailable(f"ml_dtypes is version {self.version}, but this oracle needs version {VERSION}*")
 
     def refuses(self, case: OpCase) -> str | None:
         """Return a reason for types without a dtype, casts that the package lacks, rounding modes other than the

@@ -201,7 +201,7 @@ def find_tool(program: str, variable: str | None, version: str, pattern: str = r
     if found is None:
         raise Unavailable(f"{path} --version does not tell a version: {_first_line(said)!r}")
     if not found[1].startswith(version):
-        raise Unavailable(f"{path} is version {found[1]}, but this oracle stands for version {version}")
+        raise Unavailable(f"{path} is version {found[1]}, but this oracle needs version {version}")
     return Tool(path, found[1])
 
 

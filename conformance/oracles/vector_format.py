@@ -76,7 +76,7 @@ def read_answers(case: OpCase, inputs: Sequence[Codes], text: str) -> tuple[Answ
     lines = text.splitlines()
     count = int(np.prod(shape, dtype=np.int64))
     if len(lines) != count:
-        raise OracleError("garbage", f"{len(lines)} lines of results for {count} elements")
+        raise OracleError("garbage", f"the program wrote {len(lines)} lines of results for {count} elements")
     widths = [width_of(type_) for type_ in case.result_types]
     status = np.zeros(count, np.uint8)
     rows: list[tuple[int, ...]] = []

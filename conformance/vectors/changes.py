@@ -70,7 +70,7 @@ def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
     columns = metadata.columns_of(data)
     if tuple(column for column in columns if column.role in _GIVEN) != recipe.computation.inputs:
         raise InputError(
-            "this version makes other operands from the recipe of the old set",
+            "this version of halfulp makes other columns of operands from the recipe than the old set has",
             hint="make the set anew, or compare with the version that made it",
         )
     unknown = [column.name for column in columns if column.role not in _MARKS and column not in recipe.columns]
@@ -144,7 +144,8 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
 
 def _other_operands(row: int) -> InputError:
     return InputError(
-        f"row {row} of the old set has operands that its recipe does not make there today: results cannot be compared",
+        f"row {row} of the old set has other operands than this version makes from its recipe: results cannot "
+        "be compared",
         hint="halfulp vectors check computes the results for the operands in the file",
     )
 

@@ -362,7 +362,9 @@ class RunningCoverage:
         self._of_rows: list[tuple[CoverageModel, _Running]] = []
         self._of_columns: list[tuple[ColumnModel, _Running]] = []
         if case is None and names is not None:
-            raise InputError(OF_ONE_OP, hint="without a name of a model, the classes of operands and results count")
+            raise InputError(
+                OF_ONE_OP, hint="leave out the names of models: then the classes of operands and results are counted"
+            )
         if case is not None and names is not None:
             names = chosen_models(case, names)
         if found is not None:

@@ -264,7 +264,7 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         numbers = {"seed": inputs.get("seed", 0), "count": options.get("count"), "block": options.get("block")}
         for name, number in numbers.items():
             if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
-                raise ValueError(f"{name} is {number!r}")
+                raise ValueError(f"{name} is {number!r}, but must be an integer from 0 to 2**64 - 1")
         recipe = Recipe(computation, level, tuple(inputs.get("models", ())), **numbers, operands=operands)
     except HalfulpError:
         raise

@@ -189,7 +189,7 @@ def assumptions_of(function: Operation) -> tuple[Assumption, ...]:
     texts = listed.elements if isinstance(listed, at.ArrayAttr) else (listed,)
     if not all(isinstance(text, at.StringAttr) for text in texts):
         raise InputError(
-            f"the attribute {ASSUME} is {listed}",
+            f"the attribute {ASSUME} is {listed}, but must be a list of texts",
             location=function.location,
             hint=f'write {ASSUME} = ["%0 in [0, 10]"]',
         )

@@ -309,7 +309,9 @@ class Real:
     def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
         """Compute NumPy's function of reals; for an array of objects, that of each element."""
         if method != "__call__" or keywords:
-            raise TypeError(f"np.{called.__name__} of a real takes no keywords, and has no other form")
+            raise TypeError(
+                f"np.{called.__name__} of exact reals takes no keyword arguments, and has no methods such as reduce"
+            )
         if any(isinstance(each, np.ndarray) and each.shape for each in operands):
             return _spread(called, operands)
         name = called.__name__

@@ -308,7 +308,9 @@ class FileIndex:
         """
         self.unwritten += count
         if self.unwritten > self.most_unwritten:
-            self.cursor.fail(f"the file makes more than {self.most_unwritten} things without a byte for each", offset)
+            self.cursor.fail(
+                f"the file announces more than {self.most_unwritten} objects that take no byte of it", offset
+            )
 
     def attribute_at(self, number: int) -> at.Attribute:
         """Return an attribute by its number."""

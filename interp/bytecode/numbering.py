@@ -124,9 +124,7 @@ def code_of(definition: AttributeDefinition | EnumDefinition, schema: Schema) ->
             lambda attribute: (attribute.value,),
         )
     if definition.until is not None and schema >= definition.until:
-        raise Unsupported(
-            f"halfulp does not know how the bytecode of {NAMES[schema]} holds #{definition.name}", hint="use text"
-        )
+        raise Unsupported(f"halfulp cannot write #{definition.name} as bytecode of {NAMES[schema]}", hint="use text")
     held = tuple(parameter for parameter in definition.parameters if parameter.since <= schema)
 
     def make(*values: Any) -> DialectAttr:

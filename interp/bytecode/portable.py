@@ -493,7 +493,7 @@ def _properties_of_vhlo(form: _Form, given: Mapping[str, at.Attribute], name: st
     """Return StableHLO's attributes for those of the newest version of an op."""
     for each in form.names:
         if each not in given:
-            raise Unsupported(f"'{name}' has no '{each}'", op=name)
+            raise Unsupported(f"'{name}' of the artifact has no attribute '{each}'", op=name)
     made: dict[str, at.Attribute] = {}
     for prop in form.definition.properties:
         parts = form.properties.get(prop.name, ())
@@ -565,7 +565,7 @@ def _value(kind: ParameterKind, value: at.Attribute, op: str) -> Any:
         case at.DenseElementsAttr() if converted.type.element == ty.I64:
             found = tuple(at.integer_of_code(int(code), ty.I64) for code in converted.array().reshape(-1))
     if not isinstance(found, _CLASSES[kind]) or (kind is kinds.INTEGER and isinstance(found, bool)):
-        raise Unsupported(f"'{op}' has {value} in a place where it cannot stand", op=op)
+        raise Unsupported(f"'{op}' has the attribute {value} where another kind of attribute is expected", op=op)
     return found
 
 

@@ -484,7 +484,7 @@ class Body:
             start = cursor.pos
             index = 0 if len(values) == 1 else cursor.varint()
             if index >= len(values):
-                cursor.fail(f"an order of uses for value {index}: there are {len(values)} values", start)
+                cursor.fail(f"an order of uses is for value {index}, but there are {len(values)} values", start)
             size, pairs = cursor.flagged()
             if size > cursor.left:
                 cursor.fail(f"{size} uses cannot be in the {cursor.left} bytes that are left", start)

@@ -407,7 +407,7 @@ def width_of(element: Type) -> int:
     """Return the number of bits of one element's code. Raises Unsupported for an element type that has no code."""
     width = element_width(element)
     if width is None:
-        raise Unsupported(f"values of type '{element}' have no bits to compute with")
+        raise Unsupported(f"halfulp cannot compute with values of type '{element}'")
     return width
 
 

@@ -70,14 +70,14 @@ def then(action: frames.Action, step: frames.Step) -> frames.Action:
 def unsupported(op: Operation, why: str = "") -> Unsupported:
     """Return the error for an op that halfulp does not execute."""
     known = op.definition is not None
-    why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
+    why = why or ("halfulp has no implementation of it" if known else "no registered dialect has this op")
     hint = _LOWERED_HINT if op.name.startswith("iree_linalg_ext.") else None
     return Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name, hint=hint)
 
 
 _LOWERED_HINT = (
-    "IREE's compiler made it of an op of StableHLO or ONNX that linalg lacks (sort, scatter, scan, top_k, fft): do "
-    "that step outside of the program, or write it with other ops: a product with a one-hot matrix for a scatter"
+    "IREE's compiler made this op from an op that linalg does not have (sort, scatter, scan, top_k, fft): compute that "
+    "step outside of the program, or with other ops, such as a product with a one-hot matrix for a scatter"
 )
 
 

@@ -52,7 +52,7 @@ class Allocation:
     def __init__(self, element: ty.Type, size: int, source: str = CALLER) -> None:
         scalable = isinstance(element, ty.VectorType) and any(element.scalable)
         if element_width(ty.number_type(element)) is None or scalable:
-            raise Unsupported(f"memory of elements of type '{element}' is not run")
+            raise Unsupported(f"halfulp does not run memory with elements of type '{element}'")
         dtype, trailing = code_layout(element)
         self.inner = vector_shape(element)
         self.bits: Codes = np.zeros((max(size, 1), *trailing), dtype)

@@ -449,7 +449,7 @@ def dlpack(value: Elements, device: tuple[int, int], copy: bool | None) -> objec
     but a value never changes.
     """
     if copy is False:
-        raise BufferError("a Value never changes, so that DLPack gets a copy: copy=False is refused")
+        raise BufferError("a Value never changes, so DLPack always gets a copy: leave out copy=False")
     if tuple(device) != CPU:
         raise BufferError(f"a Value is on the CPU, not on the device {tuple(device)}")
     array = exported(value, "raise", None).copy()

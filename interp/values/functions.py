@@ -290,7 +290,7 @@ def way_on(name: str, element: ty.Type) -> str:
             )
         case ty.UniformQuantizedType() | ty.AnyQuantizedType():
             return "convert to real numbers first: hu.dequantize(v)"
-    return "halfulp has no such operation; v.numpy() or v.masked() leaves halfulp, and NumPy rounds in its own way"
+    return "halfulp has no such operation; v.numpy() and v.masked() give an array, on which NumPy computes and rounds"
 
 
 def operation(name: str, operands: Sequence[Any], profile: Profile) -> Elements:
@@ -333,17 +333,17 @@ _SAVING = frozenset({np.save, np.savez, np.savez_compressed})
 
 _SUM = "write hu.sum(v), which says in which order and in which type it adds; then divide"
 _ERROR = "write hu.error(a, reference=b), which measures the difference in ulp"
-_SORTED = "write v.masked() or v.numpy(), which leave halfulp, and sort there: sorting rounds nothing"
+_SORTED = "write np.sort(v.numpy()) or v.masked(): sorting rounds nothing"
 _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("mean", "average", "var", "std", "nanmean", "nansum", "trace"), _SUM),
     "cumsum": "write hu.sum(v[: k + 1]) for each k, which says in which order and in which type it adds",
-    "median": "write np.median(v.numpy()), which leaves halfulp: of an odd number of elements it rounds nothing",
+    "median": "write np.median(v.numpy()): for an odd number of elements, it rounds nothing",
     **dict.fromkeys(("allclose", "isclose"), _ERROR),
     **dict.fromkeys(("sort", "argsort", "partition", "argpartition", "unique", "searchsorted"), _SORTED),
     **dict.fromkeys(("inner", "vdot", "vecdot", "tensordot", "einsum"), "write hu.dot(a, b) or hu.matmul(a, b)"),
-    **dict.fromkeys(("argmax", "argmin"), "write np.argmax(v.numpy()), which leaves halfulp and rounds nothing"),
+    **dict.fromkeys(("argmax", "argmin"), "write np.argmax(v.numpy()), which rounds nothing"),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), "write str(v)"),
-    **dict.fromkeys(("histogram", "bincount", "digitize"), "write v.numpy() or v.masked(), which leave halfulp"),
+    **dict.fromkeys(("histogram", "bincount", "digitize"), "write v.numpy() or v.masked(), which are arrays of NumPy"),
     **dict.fromkeys(("append", "insert", "pad"), "write np.concatenate([a, b])"),
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d"), "write v.reshape(…)"),
     **dict.fromkeys(("triu", "tril"), "write np.where(mask, v, 0)"),
@@ -460,7 +460,9 @@ def _move(called: Callable[..., Any], *arguments: Any, **keywords: Any) -> Eleme
 
 def _join(called: Callable[..., Any], sequence: Any, *rest: Any, **keywords: Any) -> Elements:
     if keywords.keys() & {"dtype", "casting"}:
-        raise TypeMismatch(f"np.{called.__name__}: dtype= and casting= convert", hint="write .astype(…) on the result")
+        raise TypeMismatch(
+            f"np.{called.__name__} of a Value does not take dtype= and casting=", hint="call .astype(…) on the result"
+        )
     values = beside(f"np.{called.__name__}", [sequence] if isinstance(sequence, Elements) else list(sequence))
     if isinstance(sequence, Elements):
         values = tuple(item(sequence, at) for at in range(len(sequence.bits)))

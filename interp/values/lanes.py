@@ -324,11 +324,13 @@ def _part_of(buffer: Buffer, heap: LaneHeap) -> LanePart:
     """Return the memory of a buffer as that of a lane."""
     memory = buffer.allocation
     if buffer.mapped is not None:
-        raise Unsupported(f"in a batch, memory has no layout as '{buffer.mapped.map}', which is not a sum of strides")
+        raise Unsupported(
+            f"in a batch, memory cannot have the layout '{buffer.mapped.map}', which is not a sum of strides"
+        )
     if isinstance(memory, LanePart) and memory.heap is heap:
         return memory
     if isinstance(memory.root, LanePart):
-        raise Unsupported("in a batch, memory is not seen as elements of another type")
+        raise Unsupported("a batch cannot read memory as elements of another type")
     block = heap.take(1, len(memory), memory.source)
     begin = int(block.begins[0])
     part = LanePart(heap, begin, begin + block.size, (block,))

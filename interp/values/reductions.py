@@ -170,7 +170,8 @@ def _product(
     types = [ty.element_type(value.type) for value in (a, b)]
     if acc is None and mma is None and types[0] != types[1]:
         raise TypeMismatch(
-            f"{what}: the elements are '{types[0]}' and '{types[1]}'", hint="name the accumulator, as in acc='f32'"
+            f"{what}: the elements have different types, '{types[0]}' and '{types[1]}'",
+            hint="name the type of the sum: acc='f32'",
         )
     if mma is not None:
         acc = _unit_accumulator(what, mma.unit, types, acc, order)
@@ -216,7 +217,9 @@ def _types(value: Elements, acc: AccumulatorType, what: str) -> tuple[sums.Numbe
     if acc is None and sums.width_of(source) == 1:
         raise TypeMismatch(f"{what}: a sum of i1 has one bit", hint="name a wider accumulator, as in acc='i32'")
     if isinstance(source, FloatFormat) and isinstance(into, Reading):
-        raise TypeMismatch(f"{what}: '{own}' is not added in '{element}'", hint="name a float type: acc='f32'")
+        raise TypeMismatch(
+            f"{what}: elements of '{own}' cannot be added in '{element}'", hint="name a float type: acc='f32'"
+        )
     try:
         sums.check_accumulator(into)
     except ValueError as error:
@@ -230,7 +233,7 @@ def _number(element: ty.Type, what: str, unsigned: bool = False) -> sums.Number:
     if isinstance(element, ty.IntegerType | ty.IndexType):
         return Reading(ty.width_of(element), not (unsigned or is_unsigned(element)))
     hint = "quantized elements: hu.dequantize first" if isinstance(element, ty.UniformQuantizedType) else None
-    raise TypeMismatch(f"{what}: elements of '{element}' are not added", hint=hint)
+    raise TypeMismatch(f"{what}: elements of '{element}' cannot be added", hint=hint)
 
 
 def _is_unsigned(value: Elements, element: ty.Type) -> bool:

@@ -226,14 +226,15 @@ class Accumulator:
             ),
             (
                 self.bits is not None or (self.shifter, self.c_shifter, self.zero_exponent) == (None, None, None),
-                "shifter, c_shifter and zero_exponent are about alignment, which needs bits",
+                "shifter, c_shifter and zero_exponent can be used only with bits",
             ),
             (
                 self.lsb is None or self._is_register,
-                "lsb, a register in fixed point, goes with tree=flat, c=with or end, exact products, and without bits, "
-                "guard, partial, dot and specials=normal",
+                "lsb, a register in fixed point, needs tree=flat, c=with or c=end, and products=exact; it "
+                "cannot be used "
+                "with bits, guard, partial, dot or specials=normal",
             ),
-            (self.dot == 1 or self.steps == OWN, "dot, which adds products of f4E2M1FN, goes with steps=own"),
+            (self.dot == 1 or self.steps == OWN, "dot, which adds products of f4E2M1FN, needs steps=own"),
             (self.msb is None or self.lsb is not None, "msb needs lsb, the last place of the register"),
             (self.msb is None or self.lsb is None or self.msb > self.lsb, "msb must be above lsb"),
             (self.register_overflow == "wrap" or self.msb is not None, "register_overflow needs msb, the sign bit"),
@@ -329,13 +330,13 @@ class Accumulator:
                 f"accumulator: {d} has 1 to {fmt.mantissa_bits} fraction bits, not fraction={self.fraction}"
             )
         if self.order and scale:
-            raise ValueError("accumulator: order is about operations without scales")
+            raise ValueError("accumulator: order cannot be used for operations with scales")
         if self.steps != OWN and not all(holds(self.steps, each) for each in types):
             raise ValueError(
                 f"accumulator: steps={self.steps} does not have all values of {' or '.join(dict.fromkeys(types))}"
             )
         if self.dot > 1 and (types != ("f4E2M1FN", "f4E2M1FN") or not scale):
-            raise ValueError("accumulator: dot is about f4E2M1FN with scales")
+            raise ValueError("accumulator: dot can be used only for f4E2M1FN with scales")
 
 
 @lru_cache(maxsize=1)

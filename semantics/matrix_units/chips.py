@@ -401,4 +401,7 @@ def as_model(given: object) -> str:
     row = unmodelled(given) if isinstance(given, str) else None
     if row is not None:
         raise ValueError(f"{given} has no model: {row.why}")
-    raise ValueError(f"{given!r} is none of {', '.join(MODELS)}, and no accumulator, as in {PREFIX}group=8,bits=25")
+    raise ValueError(
+        f"unknown model {given!r}; choose one of {', '.join(MODELS)}, or write an accumulator, such as "
+        f"{PREFIX}group=8,bits=25"
+    )

@@ -49,7 +49,7 @@ class Unpublished(Exception):
 
     def __init__(self, model: str, operation: str, what: str = "", near: str = "", tiles: Mask | None = None) -> None:
         if model.startswith(PREFIX):
-            super().__init__(f"{model}: the accumulator leaves {operation}{what} open")
+            super().__init__(f"{model}: the fields of the accumulator do not define {operation}{what}")
         else:
             super().__init__(f"{model}: how hardware computes {operation}{what} is not published")
         self.model, self.operation, self.what, self.near, self.tiles = model, operation, what, near, tiles
@@ -59,7 +59,7 @@ class Unpublished(Exception):
         """Return a text that says what the user can do instead; None if there is nothing."""
         if not self.model.startswith("chip:"):
             return None
-        return f"{self.near}{'; ' if self.near else ''}the models exact and ieee (--mma, mma=) have it"
+        return f"{self.near}{'; ' if self.near else ''}the models exact and ieee (--mma, mma=) compute it"
 
 
 # Models.

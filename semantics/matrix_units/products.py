@@ -92,7 +92,8 @@ def lengths_of(schedule: Schedule, given_k: int, k: int, depth: int) -> tuple[in
         parts = tuple(min(each, k - start) for start in range(0, k, each)) if k else (0,)
         if len(parts) != given:
             raise BadSchedule(
-                f"split_k={given} does not divide K: parts of {each // depth} instructions are {len(parts)} parts; "
+                f"split_k={given} does not divide K: with {each // depth} instructions each there are "
+                f"{len(parts)} parts; "
                 "give the lengths of the parts instead"
             )
         return parts
@@ -115,7 +116,7 @@ def check(schedule: Schedule, unit: MatrixUnit) -> None:
     depth, order = unit.depth, schedule.k_order
     if order is not None and (not order or len(order) % depth or sorted(order) != list(range(len(order)))):
         raise BadSchedule(
-            f"k_order must have each number from 0 to its length less 1 once, and its length be a multiple of {depth}, "
+            f"k_order must be a permutation of 0, 1, 2, …, and its length must be a multiple of {depth}, "
             "the K of the instruction"
         )
     if schedule.promote is not None and (schedule.promote <= 0 or schedule.promote % depth):

@@ -72,9 +72,9 @@ def test_many_errors_are_drawn_as_ranges() -> None:
 @pytest.mark.long
 @each_row(
     (("tanh", "bf16", 2, 1), "low must be less"),
-    (("tanh", "f32", 0, 1), "1 to 131,072 are drawn"),
-    (("tanh", "f64", 0, 1), "a picture shows types within f64"),
-    (("atan2", "f16", 0, 1), "a function of one argument"),
+    (("tanh", "f32", 0, 1), "1 to 131,072 can be drawn: change low and high"),
+    (("tanh", "f64", 0, 1), "a picture shows only types whose values f64 has"),
+    (("atan2", "f16", 0, 1), "a function of one float argument"),
     (("tanh", "f16", 0, 1, "nonsense"), "nonsense"),
 )
 def test_refusals(arguments: tuple[Any, ...], message: str) -> None:

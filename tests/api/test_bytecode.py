@@ -226,7 +226,7 @@ def test_inspect_says_what_is_wrong(files: SimpleNamespace) -> None:
     assert done.code == 2
     assert done.err == (
         f"{files.text}: error: not MLIR bytecode: it does not begin with 4D 4C EF 52 (at byte 0)\n"
-        "hint: halfulp translate --emit-bytecode makes it bytecode\n"
+        "hint: the file is text: halfulp translate --emit-bytecode converts it to bytecode\n"
     )
     cut = files.folder / "cut.mlirbc"
     data = files.binary[6].read_bytes()

@@ -328,7 +328,7 @@ def test_eval_infers_types_and_takes_properties(op: str, operands: Any, options:
 def test_eval_says_what_is_wrong() -> None:
     with pytest.raises(hu.Unsupported, match="no op named 'arith.nonsense'"):
         hu.eval("arith.nonsense", 1)
-    with pytest.raises(hu.Unsupported, match=r"'func.return' cannot be evaluated"):
+    with pytest.raises(hu.Unsupported, match=r"'func.return' cannot be run alone"):
         hu.eval("func.return", 1, type="i8")
     with pytest.raises(hu.errors.VerifyError, match="floating-point-like"):
         hu.eval("arith.addf", 1, 2, type="i32")
@@ -430,7 +430,7 @@ def test_bits_are_converted_from_their_type() -> None:
 
 
 @each_row(
-    (Bits("0x7e"), None, "bitstring.Bits do not say their type"),
+    (Bits("0x7e"), None, "bitstring.Bits has no element type"),
     (Bits("0x7e"), "f16", "bits: .* has 8 bits, but 16 are needed"),
     ("0x7e", "f8E4M3FN", "bits are given by hu.Value.from_bits"),
     ("0x7e", None, "bits are given by hu.Value.from_bits"),

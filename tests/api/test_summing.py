@@ -134,7 +134,7 @@ H100: dict[str, Any] = {"mma": "chip:h100", "instruction": "wgmma m64n8k16", "ac
     ({"order": "sequentially"}, ValueError, "order is 'sequentially', but must be one of sequential, pairwise, exact, open"),
     ({"acc": "f33"}, hu.errors.ParseError, "unknown type 'f33'"),
     ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
-    ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
+    ({"acc": "i32"}, hu.TypeMismatch, "elements of 'f16' cannot be added in 'i32'"),
     ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the operation"),
     ({"mma": "MFMA_F32_16x16x16_F16"}, hu.errors.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
     ({"mma": "chip:hoper"}, hu.errors.InputError, "no model is called 'chip:hoper'"),

@@ -497,7 +497,7 @@ def test_errors() -> None:
         add_up(ones, F8, F8, "sequentail", SPEC)
     with pytest.raises(ValueError, match="f8E8M0FNU has no zero"):
         add_up(ones, FORMATS["f8E8M0FNU"], FORMATS["f8E8M0FNU"], "sequential", SPEC)
-    with pytest.raises(ValueError, match="floats are not added in an integer type"):
+    with pytest.raises(ValueError, match="floats cannot be added in an integer type"):
         add_up(ones, F8, Reading(8, True), "sequential", SPEC)
 
 

@@ -35,7 +35,7 @@ class _Lines(texts.Lines):
             self._order, self._width = [words.index(column.name) for column in self.columns], len(words)
             return []
         if len(words) != self._width:
-            raise ValueError(f"the line has {len(words)} cells, but the first line {self._width} names")
+            raise ValueError(f"the line has {len(words)} cells, but the first line has {self._width} names")
         return [[words[k].removeprefix("0x") for k in self._order]]
 
 

@@ -182,7 +182,7 @@ class SetInFormat:
             what = "is poison" if name.role is Role.POISON else "has open bits"
             raise Unsayable(
                 f"row {before + self.written.dropped + row}: '{about}' {what}, which the format '{self.format.name}' "
-                "cannot say",
+                "cannot express",
                 hint="poison=drop leaves such rows out, poison=canonical writes 0 for poison and the result of the "
                 "profile for open bits; or choose a format with columns for them",
             )

@@ -117,7 +117,7 @@ class Distribution:
             raise ValueError("p must be at least 1e-9: for a smaller p, the numbers do not fit NumPy's integers")
         loc, scale = (given.pop("loc"), given.pop("scale")) if law.moved else (0.0, 1.0)
         if scale < 0:
-            raise ValueError("scale < 0")
+            raise ValueError("scale must not be negative")
         numbers = np.asarray(getattr(source, law.method)(**given, size=count), np.float64)
         return numbers * scale + loc if law.moved else numbers
 
@@ -336,7 +336,7 @@ def _fitting(given: dict[str, str]) -> Fitting:
         except ValueError as error:
             raise InputError(f"round: {error}") from None
         if rounding is Rounding.STOCHASTIC:
-            raise InputError("round: operands are not rounded at random")
+            raise InputError("round: operands cannot be rounded stochastically; choose another mode")
     return Fitting(rounding, _flag("saturate", given))
 
 

@@ -446,7 +446,9 @@ class Mixture:
         cycle = lcm(*(share.denominator for share in shares))
         if cycle > MOST_TURNS:
             raise InputError(
-                f"the shares are too fine: their turns repeat after {cycle:,} rows, but at most {MOST_TURNS:,}"
+                f"the shares have too many digits: they need a pattern of {cycle:,} rows, but at most "
+                f"{MOST_TURNS:,} are "
+                "possible"
             )
         return tuple(int(share * cycle) for share in shares)
 
@@ -487,7 +489,7 @@ class Mixture:
                 rows = from_file(self._here(source), whole, target.groups, seed, stream)
                 return _in_blocks(rows, block) if source.sample else rows
             case ArrayInMemory():
-                raise InputError("arrays go with the names of operands")
+                raise InputError("an array must be given for one operand: operands={'a': array}")
 
     def _each(self, sources: Mapping[str, Source], target: Target, seed: int, stream: int, block: int | None) -> Rows:
         """Return rows with a source for each operand."""

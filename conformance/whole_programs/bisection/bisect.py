@@ -512,7 +512,7 @@ def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) 
     assert function is not None
     mapped = signature(first, function)
     if mapped.out:
-        raise Unsupported("a program with results in arguments is not shrunk")
+        raise Unsupported("a program that writes its results into arguments cannot be reduced")
     return tuple(each.to_target(value) for each, value in zip(mapped.arguments, arguments, strict=True))
 
 

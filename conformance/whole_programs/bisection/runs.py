@@ -384,7 +384,7 @@ class StageRunner:
         name, types = function.symbol_name or "", result_types(function)
         signatures = [(argument_types(each), result_types(each)) for each in (self.function, function)]
         if signatures[0] != signatures[1]:
-            raise Unsupported(f"{tool.name} is not asked, since the signature is another one")
+            raise Unsupported(f"{tool.name} cannot run this stage: the signature of the function has changed")
         outcomes = []
         for reply in tool.run([ClosedProgram(module, name, part.row(row)) for part, row in self._rows]):
             if not isinstance(reply, tuple):
@@ -399,7 +399,7 @@ class StageRunner:
     def _function(self, module: Module) -> Operation:
         function = module.lookup(self.function.symbol_name or "")
         if function is None or not function.regions or not function.regions[0].blocks:
-            raise Unsupported(f"it has no function @{self.function.symbol_name} with a body")
+            raise Unsupported(f"the stage has no function @{self.function.symbol_name} with a body")
         return function
 
     def compare(self, before: StageRun, after: StageRun) -> StageComparison:

@@ -253,7 +253,7 @@ def delinearize(op: Operation, settings: Settings) -> Function:
     """Return the function that runs affine.delinearize_index. Raises Unsupported for very many digits."""
     weights = _weights(op, len(op.results))
     if len(weights) > MAX_DEPTH:
-        raise Unsupported(f"{op.name}: the base has more than {MAX_DEPTH} digits", location=op.location, op=op.name)
+        raise Unsupported(f"{op.name}: the basis has more than {MAX_DEPTH} numbers", location=op.location, op=op.name)
     rest: AffineExpr = Dimension(0)
     digits: list[AffineExpr] = []
     for weight in reversed(weights):

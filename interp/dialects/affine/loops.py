@@ -178,7 +178,7 @@ def results_of(
         for kernel in kernels:
             code: Any = kernel.scalar(*codes)
             if code.__class__ is not int:
-                raise undefined(op, f"{what} is not a number: {code.reason}")
+                raise undefined(op, f"{what} is poison: {code.reason}")
             found.append((code ^ half) - half)
         return found
 

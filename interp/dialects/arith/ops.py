@@ -98,7 +98,8 @@ def _recast(op: Operation, settings: Settings) -> Function:
         buffer = buffer_in(op, slots[0], 0)
         if widths[0] != widths[1]:
             raise Unsupported(
-                f"no document says what memory of elements of {widths[1]} bits '{op.name}' gives for {widths[0]} bits"
+                f"'{op.name}' of memory from elements of {widths[0]} bits to elements of {widths[1]} bits is "
+                "not defined"
             )
         conflict = buffer.conflict(type_)
         if conflict:

@@ -76,7 +76,7 @@ def verify(op: Operation) -> str | None:
     if given and len(op.results) > 2:
         return "takes a scale for the tensor, or makes one, but not both"
     if rules.levels is not None and rules.name != NVFP4 and not levels:
-        return f"the recipe {rules.name} has no form with one level; {NVFP4} has"
+        return f"the recipe {rules.name} needs a scale for the tensor; only {NVFP4} can be used without one"
     try:
         block_scaling.check_source(source.format, kind, rules)
     except ValueError as error:

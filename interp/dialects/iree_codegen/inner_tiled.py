@@ -457,7 +457,9 @@ def _operation(kind: TileKind, elements: Sequence[ty.Type]) -> TileOp:
     names = [element.format.name if isinstance(element, ty.FloatType) else str(element) for element in elements]
     floats, acc = all(isinstance(element, ty.FloatType) for element in elements), kind.types[2]
     if not floats or names[-1] != acc or not all(holds(acc, name) for name in names[:2]):
-        raise Unsupported(f"{kind.name} multiplies floats that {acc} has and adds to {acc}, not {', '.join(names)}")
+        raise Unsupported(
+            f"{kind.name} takes floats whose values {acc} has, and an accumulator of {acc}, but has {', '.join(names)}"
+        )
     return operation_of(kind, names[0], names[1], names[2])
 
 

@@ -48,7 +48,7 @@ def _width(value: object, settings: Settings) -> int:
 
 
 def _refuse(op: Operation, what: str) -> Unsupported:
-    return Unsupported(f"{op.name} {what} has no evaluation", location=op.location, op=op.name)
+    return Unsupported(f"halfulp does not run {op.name} {what}", location=op.location, op=op.name)
 
 
 def _of_integers(factory: Callable[..., Kernel]) -> Build:

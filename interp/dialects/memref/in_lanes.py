@@ -143,7 +143,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
             check_allocation(type_, (len(run.lanes), plan.size), settings)
             if plan.mapped is not None:
                 raise Unsupported(
-                    f"in a batch, memory has no layout as that of '{type_}', which is not a sum of strides"
+                    f"in a batch, memory cannot have the layout of '{type_}', which is not a sum of strides"
                 )
         except HalfulpError as error:
             raise in_lanes(error, run.lanes) from None

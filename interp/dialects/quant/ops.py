@@ -346,7 +346,7 @@ def quantization_of(element: ty.Type) -> semantics.Quantization:
     if not isinstance(element, ty.UniformQuantizedType):
         raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
     if element.storage is not None:
-        raise Unsupported(f"casts of values stored as '{element.storage}' have no settled meaning yet")
+        raise Unsupported(f"casts of values stored as '{element.storage}' are not defined yet")
     assert isinstance(element.expressed, ty.FloatType)
     return semantics.Quantization(
         element.expressed.format,

@@ -158,7 +158,7 @@ def reshape(op: Operation, settings: Settings) -> Function:
         conflict = shape_conflict(type_, shape, settings.vscale)
         if conflict or min(shape, default=0) < 0 or prod(shape) != prod(value.shape):
             raise undefined(
-                op, conflict or f"{list(shape)} is not a shape for the elements of {spell_shape(value.shape)}"
+                op, conflict or f"a tensor of shape {spell_shape(value.shape)} cannot be reshaped to {list(shape)}"
             )
         return (reshaped(value, type_, shape),)
 

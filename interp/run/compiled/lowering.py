@@ -261,7 +261,7 @@ class ProgramLowering:
         if found is not None:
             return found
         if max(len(inputs) + 1, len(outputs)) > _MOST:
-            raise NotCompiled("so many operands")
+            raise NotCompiled("too many operands")
         make = ir()
         type_ = make.FunctionType(make.LiteralStructType([make.IntType(32), *outputs]), [make.PointerType(), *inputs])
         function = self._ways[key] = make.Function(self.module, type_, f"back{len(self._ways)}")
@@ -297,7 +297,7 @@ class ProgramLowering:
         """
         self._size += sum(len(block.instructions) for block in blocks)
         if self._size > _LARGEST:
-            raise NotCompiled("so many ops that compilation takes long")
+            raise NotCompiled("too many ops")
 
     @property
     def deepest(self) -> int:
@@ -510,7 +510,7 @@ class FunctionLowering:
         outer, self._on_yield = self._on_yield, on_yield
         self._depth += 1
         if self._depth > _NESTED:
-            raise NotCompiled("regions nested so deep")
+            raise NotCompiled("regions that are nested too deeply")
         for block in in_order(region.blocks[0]) if region.blocks else ():
             self._block(block)
         self._depth -= 1

@@ -228,18 +228,18 @@ F16 = np.array([[0x3C00, 0x3C00]], np.uint16)
 @pytest.mark.parametrize(
     ("arguments", "keywords", "error", "message"),
     [
-        (([1.0, 2.0], [1.0], None, [1.0]), {}, InputError, r"a and b must be \[rows, K\]"),
-        (([[1.0], [2.0]], [[1.0], [2.0]], None, [1.0]), {}, InputError, r"a and b must be \[rows, K\]"),
+        (([1.0, 2.0], [1.0], None, [1.0]), {}, InputError, r"a and b must have the shape \[rows, K\]"),
+        (([[1.0], [2.0]], [[1.0], [2.0]], None, [1.0]), {}, InputError, r"a and b must have the shape \[rows, K\]"),
         (([[1]], [[1]], None, [1]), {"type": "i8", "acc": "i32"}, InputError, "must be floats"),
         (([[1.0]], [[1.0]], None, [1.0]), {"type": "f17"}, HalfulpError, "f17"),
         (([[1.0]], [[1.0]], None, [0.1]), {}, InputError, r"d, element \[0\]: 0.1\.\.\. is not a value of f32"),
         (([[1.0]], [[1.0]], None, 2**24 + 1), {}, InputError, "16777217 is not a value of f32; the nearest one is 16777216"),
         (([[1.0]], [[1.0]], None, ["1e39"]), {}, InputError, r"1e\+39 is not a value of f32; the nearest one is inf"),
         (([[1.0]], [[1.0]], None, [1.0]), {"acc": "f8E4M3FN"}, Unsupported, "sums in f8E4M3FN are not defined"),
-        (([[1.0]], [[1.0]], None, [1.0]), {"type": "f64", "acc": "f64"}, Unsupported, r"f64 \* f64 in f64 are not searched: integers of 64"),
-        (([[1.0] * 4], [[1.0] * 4], None, [4.0]), {"type": ("f64", "f8E5M2")}, Unsupported, r"f64 \* f8E5M2 in f32 are"),
+        (([[1.0]], [[1.0]], None, [1.0]), {"type": "f64", "acc": "f64"}, Unsupported, r"f64 \* f64 in f64: they do not fit in 64-bit integers"),
+        (([[1.0] * 4], [[1.0] * 4], None, [4.0]), {"type": ("f64", "f8E5M2")}, Unsupported, r"f64 \* f8E5M2 in f32: they"),
         (([[1.0] * 16], [[1.0] * 16], None, [16.0]), {"acc": "f64"}, Unsupported, r"sums of 16 products of f16 \* f16 in f64"),
-        (([[1.0] * 65], [[1.0] * 65], None, [65.0]), {}, InputError, "rows have 65 products, but"),
+        (([[1.0] * 65], [[1.0] * 65], None, [65.0]), {}, InputError, "each row has 65 products, but"),
         (
             (np.repeat(F16, 3, 0), np.repeat(F16, 3, 0), None, [2.0, 2.0, 3.0]), {"type": "f16"}, InputError,
             "rows 0 and 2 have the same a, b and c, but d is 0x40000000 and 0x40400000",

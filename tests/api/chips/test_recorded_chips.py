@@ -80,7 +80,7 @@ def test_what_is_not_published(
             assert ("1 rows: custom:" in shown) == bool(more)
     with pytest.raises(SystemExit):
         main([path, "--rows", "10"])
-    assert "--rows is for --fit" in capsys.readouterr().err
+    assert "--rows can be used only with --fit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_is_not_published(
     [
         (recording("A1000/f16", 8, d_f32=[0]), "no chip is called 'A1000'"),
         (recording("A100/mma.m16n8k8.f32.f16.f17.f32", 8, d=[0]), "'f17' is not an element type"),
-        (recording(f"A100/{INSTRUCTION}", 16, d=[0]), r"a and b must be \[rows, 8\]"),
+        (recording(f"A100/{INSTRUCTION}", 16, d=[0]), r"a and b must have the shape \[rows, 8\]"),
         (recording("A100/f8E4M3FN", 32, d_f32=[0]), "must be bit patterns of f8E4M3FN"),
         (recording(f"A100/{INSTRUCTION}", 8, d_f32=[0]), f"the array 'A100/{INSTRUCTION}/d' is missing"),
         (recording("A100/f16", 8, d=[0]), "the array 'A100/f16/d_f32' or 'A100/f16/d_f16' is missing"),
@@ -96,7 +96,7 @@ def test_what_is_not_published(
         (recording("A100/f16", 8, d_f32=[]), "A100/f16: has no rows: there is nothing to compare"),
         (recording("A100/f16", 0, d_f32=[0]), "A100/f16: has no elements along K"),
         (recording(f"A100/{INSTRUCTION}", 8, d=[]), "has no rows"),
-        (recording("A100/mma.m16n8k8.i32.i8.i8", 8, d=[0]), "of i8 and i8 into i32 are not compared"),
+        (recording("A100/mma.m16n8k8.i32.i8.i8", 8, d=[0]), "of i8 and i8 into i32 cannot be compared"),
         (recording("sm_103/f16", 8, d_f32=[0]), "sm_103 has no model: Blackwell Ultra"),
         (
             {"x": np.zeros(3)},
@@ -106,7 +106,7 @@ def test_what_is_not_published(
             {**recording("A100/f16", 8, d_f32=[0]), "A100/f16/c": np.array([1 << 40], np.uint64)},
             "must be bit patterns of f16, f16, f32, f32",
         ),
-        ({**recording("A100/f16", 8, d_f32=[0]), "A100/f16/d_f32": np.uint32(0)}, r"c and d \[rows\]"),
+        ({**recording("A100/f16", 8, d_f32=[0]), "A100/f16/d_f32": np.uint32(0)}, r"c and d the shape \[rows\]"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], arrays: Any, message: str) -> None:
@@ -120,7 +120,7 @@ def test_files_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     Path(path).write_bytes(b"no archive")
     assert main([path]) == 2
     assert main([str(tmp_path / "a.txt")]) == 2
-    assert "recordings are files .npz" in capsys.readouterr().err
+    assert "a file of recordings must be a .npz file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_one_row_and_c() -> None:
     ranking = hu.which_chip([1.0, 2.0**-13], [1.0, -(2.0**-12)], [0.0], [1 - 2.0**-24], type="f16", acc="f32")
     chips = {name.split()[0] for match in ranking.chips for name in match.names}
     assert chips == {"chip:hopper", "chip:blackwell", "chip:rtx-blackwell"}
-    with pytest.raises(InputError, match=r"a and b must be \[rows, K\]"):
+    with pytest.raises(InputError, match=r"a and b must have the shape \[rows, K\]"):
         hu.which_chip([1.0, 2.0], [1.0], None, [1.0], type="f16", acc="f32")
     with pytest.raises(InputError, match="must be floats"):
         hu.which_chip([1], [1], None, [1], type="i8", acc="i32")
@@ -128,12 +128,12 @@ def test_accumulators_and_other_instructions_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("one", "type", "error", "message"),
     [
-        ("chip:h100", "f8E4M3FNUZ", Unsupported, "how it multiplies f8E4M3FNUZ into f32 is not published"),
+        ("chip:h100", "f8E4M3FNUZ", Unsupported, "its rule for multiplying f8E4M3FNUZ into f32 is not published"),
         ("chip:h101", "f16", InputError, "no model is called 'chip:h101'"),
         ("exact", "f16", InputError, "'exact' is not a chip"),
-        ("chip:h100", "i8", Unsupported, "how it multiplies i8 into f32 is not published"),
-        ("chip:b200 mfma", "f16", Unsupported, "hint: the published ones are: mma K=16, mma K=8, tcgen05 K=16"),
-        ("chip:h100", ("f16", "f16", "f16"), InputError, "type is one type or two, but 3 are given"),
+        ("chip:h100", "i8", Unsupported, "its rule for multiplying i8 into f32 is not published"),
+        ("chip:b200 mfma", "f16", Unsupported, "hint: its published rules are for: mma K=16, mma K=8, tcgen05 K=16"),
+        ("chip:h100", ("f16", "f16", "f16"), InputError, "type takes one type or two, but 3 are given"),
         ("custom:width=24", ("i8", "i8"), InputError, "must be float types if the rules differ"),
     ],
 )

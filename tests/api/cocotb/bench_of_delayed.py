@@ -80,7 +80,9 @@ async def a_wrong_latency_with_valid(dut: Any) -> None:
     board = Scoreboard(REFERENCE, name="adder")
     watching = watched(board, dut, valid_in=dut.valid_in, valid_out=dut.valid_out, latency=3)
     task = cocotb.start_soon(
-        expect(AssertionError, "adder: results came 2 edges after their transaction, not 3", watching)
+        expect(
+            AssertionError, "adder: results came 2 clock edges after their transaction, but must come after 3", watching
+        )
     )
     await begin(dut)
     await send(dut)
@@ -133,4 +135,4 @@ async def an_unknown_handshake(dut: Any) -> None:
 
 @cocotb.test()
 async def no_way_to_tell_when_results_come(dut: Any) -> None:
-    await expect(InputError, "give latency, or the signal valid_out", watched(Scoreboard(REFERENCE), dut))
+    await expect(InputError, "give latency=…, or the signal valid_out=…", watched(Scoreboard(REFERENCE), dut))

@@ -212,9 +212,9 @@ def test_a_reset_drops_what_waits() -> None:
 
 
 @each_row(
-    ({"sum": 1}, None, "there is no output 'sum': a unit has result, flags"),
+    ({"sum": 1}, None, "there is no output 'sum': name one or more of result, flags"),
     ({}, None, "no outputs are given"),
-    ({"result": 1}, {"result": 1, "flags": 0}, "they cannot change"),
+    ({"result": 1}, {"result": 1, "flags": 0}, "give the same outputs each time"),
     ({"result": -1}, None, "-1 is negative"),
     ({"result": "what"}, None, "'what' is not the value of a signal"),
     ({"result": None}, None, "give signal.value"),
@@ -232,7 +232,7 @@ def test_wrong_results(first: dict[str, object], second: dict[str, object] | Non
 def test_results_of_too_many_bits() -> None:
     board = Scoreboard(PRODUCT, batch=1)
     board.sent(0, 0)
-    with pytest.raises(hu.errors.InputError, match="'flags' has 5 bits, but 0x20 came"):
+    with pytest.raises(hu.errors.InputError, match="the result 0x20 does not fit in the 5 bits of 'flags'"):
         board.received(result=0, flags=0x20)
 
 

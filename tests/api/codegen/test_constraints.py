@@ -180,7 +180,7 @@ def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
     ({"dims": [1.0]}, hu.TypeMismatch, "dimension %m is 1.0, but must be an integer"),
     ({"dims": [True]}, hu.TypeMismatch, "dimension %m is True, but must be an integer"),
     ({"dims": "8"}, hu.TypeMismatch, "dimension %m is '8', but must be an integer"),
-    ({"dims": 8}, hu.TypeMismatch, "dims is 8, but must be a list of numbers, or numbers by name"),
+    ({"dims": 8}, hu.TypeMismatch, "dims is 8, but must be a list of numbers, or a dict from names to numbers"),
     ({"dims": [10**50], "model": "iree"}, hu.errors.InputError, "dimension %m is 1000000000000000"),
     ({"dims": [1 << 9000]}, hu.errors.InputError, "dimension %m has more than 8192 bits"),
     ({"knobs": {"tile": None}}, hu.TypeMismatch, "knob tile is None, but must be an integer"),
@@ -207,7 +207,7 @@ def test_options_that_do_not_exist(value: Any) -> None:
 
 
 def test_modules_without_constraints() -> None:
-    with pytest.raises(hu.errors.InputError, match=r"<string> has no iree_codegen\.smt\.constraints"):
+    with pytest.raises(hu.errors.InputError, match=r"<string> has no op iree_codegen\.smt\.constraints"):
         hu.iree.constraints("func.func @f() { return }")
     with pytest.raises(hu.errors.ParseError):
         hu.iree.constraints("func.func @f( {")
@@ -364,7 +364,7 @@ def test_wrong_use(arguments: list[str], message: str, run: Any) -> None:
 def test_files_that_cannot_be_read(run: Any) -> None:
     assert run("func.func @f( {")[0] == 2
     code, out, err = run("func.func @f() { return }")
-    assert (code, out, err) == (2, "", "error: file.mlir has no iree_codegen.smt.constraints\n")
+    assert (code, out, err) == (2, "", "error: file.mlir has no op iree_codegen.smt.constraints\n")
     assert main(["iree", "constraints", "missing.mlir"]) == 2
 
 

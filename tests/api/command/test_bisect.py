@@ -77,7 +77,7 @@ def test_dumps_as_a_file_and_as_a_folder(command: Command, write: Any) -> None:
     ([PASSES], "--pass-pipeline takes one file, not 0"),
     (["f.mlir", "f.mlir", PASSES], "--pass-pipeline takes one file, not 2"),
     (["f.mlir", "f.mlir", "--dumps=d"], "--dumps takes at most one file, the program before all passes, not 2"),
-    (["f.mlir", PASSES, "--dumps=d"], "--pass-pipeline makes the stages, --dumps reads them: give one"),
+    (["f.mlir", PASSES, "--dumps=d"], "--pass-pipeline and --dumps cannot be combined: give one of them"),
     (["f.mlir", "f.mlir", "--reduce=r.md"], "--reduce can be used only with --pass-pipeline: the passes run again"),
     (["-", "-"], "only one stage can be the standard input"),
     (["--dumps=absent"], "absent: No such file or directory"),

@@ -467,7 +467,7 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     (("-", *OP, "--format", "vhdl"), 2, "unknown format 'vhdl'"),
     (("-", "--op", "arith.nothing", "--type", "f16"), 3, "arith.nothing"),
     (("-", "--op", "arith.addf", "--type", "f17"), 2, "f17"),
-    (("-", "--op", "arith.addf"), 2, "which type?"),
+    (("-", "--op", "arith.addf"), 2, "the type is missing"),
     (("-", "--type", "f16"), 2, "--type can be used only with --op"),
     (("-", "--profile", "ml_dtypes"), 2, "--profile can be used only with --op"),
     (("-", *OP, "--rounding", "sideways"), 2, "rounding"),

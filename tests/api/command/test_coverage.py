@@ -54,7 +54,7 @@ def test_the_shards_of_a_sweep(tmp_path: Path) -> None:
     table = run(*REPORT, "t.json", cwd=tmp_path).out
     assert table.startswith("mma.m1n1k4.f32.e4m3.e4m3, model exact: 1 run, 600 rows\nT1 ")
     refused = run(*sweep, "--out", "s", "--join", "--coverage-file", "x.json", cwd=tmp_path)
-    assert (refused.code, "--join makes none" in refused.err) == (2, True)
+    assert (refused.code, "--join, which makes no shards" in refused.err) == (2, True)
 
 
 @each_row(

@@ -208,7 +208,10 @@ def test_a_crash_is_found(fake_opt: FakeOpt, command: Command) -> None:
 
 @each_row(
     ([], "missing: give one of --against, --pass-pipeline, --stages and --pass"),
-    (["--pass=cse", "--from=nowhere"], "there are no programs 'nowhere': choose one of mixed, structured, generalized"),
+    (
+        ["--pass=cse", "--from=nowhere"],
+        "there is no kind of programs 'nowhere': choose one of mixed, structured, generalized",
+    ),
 )
 def test_wrong_use(arguments: list[str], message: str, command: Command) -> None:
     code, out, err = command("fuzz", *arguments)
@@ -225,7 +228,7 @@ def test_a_pass_that_does_not_exist(fake_opt: FakeOpt, command: Command) -> None
 def test_files_of_programs_need_a_start_that_reads_them(command: Command) -> None:
     code, out, err = command("fuzz", "--pass=cse", "--from=structured", "--seeds=a.mlir")
     assert (code, out) == (2, "")
-    assert "--seeds names programs to change: it needs --from=mutated" in err
+    assert "--seeds can be used only with --from=mutated" in err
 
 
 @pytest.mark.mlir

@@ -132,7 +132,11 @@ def test_a_closed_stdout() -> None:
     ("error", "code", "message"),
     [
         (KeyboardInterrupt(), 130, ""),
-        (MemoryError(), 2, "error: this machine does not have enough memory for that\n"),
+        (
+            MemoryError(),
+            2,
+            "error: this machine does not have enough memory for this command: give smaller inputs, or fewer\n",
+        ),
         (ValueError("odd\nthing"), 70, "halfulp: internal error: ValueError: odd thing; please report it"),
     ],
 )

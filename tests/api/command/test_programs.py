@@ -297,13 +297,13 @@ def test_programs_on_memory_are_not_compared(
     monkeypatch.chdir(tmp_path)
     Path("m.mlir").write_text("func.func @f(%m: memref<2xi8>) { return }")
     assert cli.main([*command, *given]) == 3
-    assert "@f has an argument of type 'memref<2xi8>', but only programs on values" in capsys.readouterr().err
+    assert "@f has an argument of type 'memref<2xi8>', but only programs on scalars" in capsys.readouterr().err
 
 
 @each_row(
     ([], 2, "missing: give one of --against, --pass-pipeline and --test"),
     (["--against", "right"], 3, "nothing differs from right"),
-    (["--against", "right,wrong"], 2, "takes one oracle"),
+    (["--against", "right,wrong"], 2, "takes only one oracle"),
     (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
 )
 def test_wrong_use_of_reduce(

@@ -304,7 +304,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     (("missing.mlir",), 2, "missing.mlir"),
     ((*VECTOR_SETS_ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
     (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
-    (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
+    (("--changed", "missing.json", "--type", "f32"), 2, "--type cannot be used with --changed"),
 )  # fmt: skip
 def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
     done = run("vectors", "make", *arguments, cwd=tmp_path)

@@ -533,11 +533,11 @@ def test_ranges() -> None:
     (NV, {"a": [[1] * 16], "b": [[1]] * 16, "element": (1, 0)}, InputError, "element: a has no 1, only 0 to 0"),
     (NV, {"a": [[1] * 16], "b": [[1]] * 16, "element": (0, 2)}, InputError, "element: b has no 2, only 0 to 0"),
     (NV, {"a": hu.Value.from_numpy(np.ones(16, np.float32))}, InputError, "a is of type 'tensor<16xf32>'"),
-    (NV, {"scale_a": [1], "scale_b": [1]}, InputError, "has no scales, but some are given"),
+    (NV, {"scale_a": [1], "scale_b": [1]}, InputError, "has no scales: leave out scale_a and scale_b"),
     (NVF4, {"a": [1] * 64, "b": [1] * 64}, InputError, "has a scale for 16 elements of A and B each"),
     (NVF4, {"a": [1] * 64, "b": [1] * 64, "scale_a": [1], "scale_b": [1] * 4}, InputError, "scale_a has 1 elements"),
     ("MFMA_I32_16x16x16_I8", {"a": [300] * 16}, InputError, r"a\[0\]: "),
-    ("MFMA_I32_16x16x16_I8", {"a": ["poison"] * 16}, InputError, r"a\[0\]: a poison element has no explanation"), every=6,
+    ("MFMA_I32_16x16x16_I8", {"a": ["poison"] * 16}, InputError, r"a\[0\]: an element is poison, but must be a number"), every=6,
 )  # fmt: skip
 def test_errors(kind: Any, how: dict[str, Any], error: Any, message: str) -> None:
     given = {"a": [1] * 16, "b": [1] * 16, **how}
@@ -585,7 +585,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ({"html": "/no/such/folder/dot.html"}, 2, "/no/such/folder/dot.html"),
         ({"mma": "chip:hoper"}, 2, "did you mean `chip:hopper`?"),
         ({"mma": "chip:volta"}, 3, "is not published"),
-        ({"c": "1 2"}, 2, "--c is one number, not 2"),
+        ({"c": "1 2"}, 2, "--c takes one number, not 2"),
         ({"c": "@no.npy"}, 2, "cannot read 'no.npy'"),
         ({"a": "1*9999 1*9999 1*9999 1*9999 1*9999 1*9999 1*9999"}, 2, "--a has more than 65536 values"),
         ({"a": "1*999999999999"}, 2, "--a has more than 65536 values"),

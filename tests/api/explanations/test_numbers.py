@@ -421,9 +421,9 @@ def test_a_word_that_does_not_name_a_type() -> None:
 def test_explain_has_the_words_of_convert() -> None:
     expected = str(hu.explain(0.3, "f8E4M3FN"))
     assert str(hu.explain(0.3, to="f8E4M3FN")) == expected
-    with pytest.raises(hu.errors.InputError, match="type= is the type of the value") as caught:
+    with pytest.raises(hu.errors.InputError, match="type=… names the type of the value") as caught:
         hu.explain(0.3, type="f8E4M3FN")
-    assert caught.value.hint == "give to=…, the type that it is rounded to"
+    assert caught.value.hint == "name the type to round to: to=…"
     typed = hu.explain(0.3, to="f8E4M3FN", type="bf16")
     assert typed.exact == hu.explain(0.3, to="bf16").result.value
     assert hu.explain("0.3", to="f8E4M3FN", type="bf16").exact == typed.exact

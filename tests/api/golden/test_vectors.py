@@ -130,7 +130,7 @@ def test_formats_without_flags(tmp_path: Path) -> None:
 
 
 @each_row(
-    (("arith.addf",), {}, "which type"),
+    (("arith.addf",), {}, "the type is missing"),
     (("arith.adf", "f16"), {}, "did you mean `arith.addf`"),
     (("arith.addf", "f16"), {"level": "random"}, "n says how many"),
     (("arith.addf", "f16"), {"models": ["F1"]}, "F1 does not apply to arith.addf f16"),

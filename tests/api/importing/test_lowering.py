@@ -187,7 +187,7 @@ def test_an_op_that_only_iree_has_is_named(name: str) -> None:
     x = np.array([2, 1], np.float32)
     with pytest.raises(hu.Unsupported, match=r"cannot execute 'iree_linalg_ext\.") as caught:
         hu.run(hu.from_jax(getattr(jax().numpy, name), x, lower="iree"), x)
-    assert "do that step outside of the program" in (caught.value.hint or "")
+    assert "compute that step outside of the program" in (caught.value.hint or "")
 
 
 @JAX

@@ -160,7 +160,7 @@ def test_it_is_frozen_equal_and_pickled() -> None:
     ({"tensor_scale": "max"}, ValueError, 'must be "amax", a number or None'),
     ({"tensor_scale": -1.0, "recipe": "nvfp4"}, ValueError, "must be a positive number of f32"),
     ({"tensor_scale": [1.0, 2.0], "recipe": "nvfp4"}, ValueError, "must be one number"),
-    ({"tensor_scale": None, "recipe": "nvfp4-te"}, ValueError, "has no form with one level"),
+    ({"tensor_scale": None, "recipe": "nvfp4-te"}, ValueError, "can be used only with the recipe nvfp4"),
 )
 def test_errors_name_the_choices(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:

@@ -203,9 +203,13 @@ def test_torch_quantises_alike() -> None:
 @each_row(
     (lambda: hu.quantize(X), TypeError, "quantize needs scale=…"),
     (lambda: hu.quantize(X, 0.5, expressed="f16"), hu.TypeMismatch, 'hu.convert(x, "f16")'),
-    (lambda: hu.quantize(X, hu.quant.type(scale=0.5), 3), TypeError, "leave zero_point out"),
-    (lambda: hu.quantize(X, 0.5, type=hu.quant.type(scale=0.5), axis=1), TypeError, "leave scale, axis out"),
-    (lambda: hu.dequantize(hu.quantize_blocks(X, block=4), "f32"), TypeError, "leave type out"),
+    (lambda: hu.quantize(X, hu.quant.type(scale=0.5), 3), TypeError, "already has zero_point: leave them out"),
+    (
+        lambda: hu.quantize(X, 0.5, type=hu.quant.type(scale=0.5), axis=1),
+        TypeError,
+        "already has scale, axis: leave them out",
+    ),
+    (lambda: hu.dequantize(hu.quantize_blocks(X, block=4), "f32"), TypeError, "cannot be used with blocks"),
     (lambda: hu.quantize(X, 0.5, rounding="stochastic"), ValueError, "qcast_rounding"),
     (lambda: hu.quantize(X, "int8"), TypeError, "quantize needs a scale beside the type 'i8'"),
     (lambda: hu.quantize(X, [0.1, 0.2, 0.3], axis=0), hu.TypeMismatch, "dimension 0 has size 2, the type has 3 scales"),

@@ -239,7 +239,7 @@ def test_names_that_do_not_exist(keywords: dict[str, Any], message: str) -> None
 
 
 def test_a_batch_and_other_names_of_arguments() -> None:
-    with pytest.raises(hu.Unsupported, match="a batch is not ranked"):
+    with pytest.raises(hu.Unsupported, match="batch=True cannot be used here"):
         hu.rank(MATVEC, 1, 1, batch=True)
     with pytest.raises(TypeError, match="write formats="):
         hu.rank(MATVEC, 1, 1, dtypes=["bf16"])  # type: ignore[call-arg]

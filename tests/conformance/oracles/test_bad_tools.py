@@ -262,7 +262,7 @@ def test_libraries_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_library_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIBLLVM, "libc.so.6")
     monkeypatch.setattr(apfloat, "_version", lambda library: "21.1")
-    with pytest.raises(Unavailable, match=r"is LLVM version 21\.1, but this oracle stands for version 22\."):
+    with pytest.raises(Unavailable, match=r"is LLVM version 21\.1, but this oracle needs version 22\."):
         oracle("apfloat")
 
 

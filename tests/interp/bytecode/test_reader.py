@@ -338,7 +338,7 @@ REFUSED = {
     "deep type": ([varint(6) + varint(0)], [varint(15) + varint(1) + varint(n) for n in range(1, 300)] + [I8], 2, "deep"),
     "attribute that is not there": ([array(99)], [], 2, "attribute 99 does not exist: there are 4"),
     "vast empty array": ([dense(1, b"")], [I8, tensor([1 << 62, 1 << 62, 0])], 2, "an array cannot have this shape"),
-    "elements without a byte": ([dense(1, b"")], [I0, tensor([1 << 40])], 2, "things without a byte for each"),
+    "elements without a byte": ([dense(1, b"")], [I0, tensor([1 << 40])], 2, "objects that take no byte of it"),
     "a rank of 100,000": ([dense(1, b"\5")], [I8, tensor([1] * 100_000)], 2, "an array cannot have this shape"),
     "strings for 2^60 elements": ([varint(19) + varint(1) + varint(0)], [I8, tensor([1 << 60])], 2, "strings cannot be"),
     "strings in a number": ([varint(19) + varint(0) + varint(1) + varint(2)], [I8], 2, "'i8' cannot be the type of elements"),
@@ -504,7 +504,7 @@ MERSENNE = (1 << 61) - 1
 ALIKE = list(itertools.islice(itertools.product((3, 3 + MERSENNE, 3 + 2 * MERSENNE), repeat=7), 1000))
 DIMENSION = varint(0) + varint(0)
 TOO_DEEP = "an affine expression is nested more than 200 deep"
-TOO_MANY = r"more than \d+ things without a byte for each"
+TOO_MANY = r"more than \d+ objects that take no byte of it"
 
 COSTLY: dict[str, tuple[list[bytes], list[bytes], list[bytes], str]] = {
     "identity maps": ([identity(4096)] * 200, [], [], TOO_MANY),

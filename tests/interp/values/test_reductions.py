@@ -172,19 +172,19 @@ def test_integers_are_extended_by_their_sign() -> None:
 
 def test_wrong_types() -> None:
     f32, f8 = Value.from_numpy(np.array([1], np.float32)), Value.from_numpy(np.ones(1, ml_dtypes.float8_e4m3fn))
-    with pytest.raises(TypeMismatch, match="matmul: the elements are 'f32' and 'f8E4M3FN'") as found:
+    with pytest.raises(TypeMismatch, match="matmul: the elements have different types, 'f32' and 'f8E4M3FN'") as found:
         matmul(f32, f8)
     assert "acc=" in str(found.value.hint)
     assert matmul(f32, f8, acc=as_type("f32")).numpy() == 1
     with pytest.raises(TypeMismatch, match="sum: a sum of i1 has one bit"):
         summed(Value.from_numpy(np.array([True])))
-    with pytest.raises(TypeMismatch, match="sum: 'f32' is not added in 'i32'"):
+    with pytest.raises(TypeMismatch, match="sum: elements of 'f32' cannot be added in 'i32'"):
         summed(f32, acc=as_type("i32"))
     with pytest.raises(TypeMismatch, match="f8E8M0FNU has no zero"):
         summed(f32, acc=FORMATS["f8E8M0FNU"])
     with pytest.raises(TypeMismatch, match="acc is 'tensor<2xf32>'"):
         summed(f32, acc=as_type("tensor<2xf32>"))
-    with pytest.raises(TypeMismatch, match=r"elements of 'complex<f32>' are not added"):
+    with pytest.raises(TypeMismatch, match=r"elements of 'complex<f32>' cannot be added"):
         summed(Value(as_type("tensor<1xcomplex<f32>>"), np.zeros((1, 2), np.uint32)))
     with pytest.raises(ValueError, match="order is 'any'"):
         summed(f32, order="any")

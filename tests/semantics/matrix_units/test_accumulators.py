@@ -288,7 +288,7 @@ def test_the_text_form() -> None:
         ("custom:nan=payload,bits=4", "nan=payload needs a rule of IEEE operations"),
         ("custom:order=2", "order needs group"),
         ("custom:steps=i8", "steps is 'i8', but must be one of own, f16"),
-        ("custom:shifter=4", "are about alignment, which needs bits"),
+        ("custom:shifter=4", "can be used only with bits"),
     ],
 )
 def test_texts_that_are_none(text: str, message: str) -> None:
@@ -308,7 +308,7 @@ def test_texts_that_are_none(text: str, message: str) -> None:
         ("custom:steps=f16", "bf16", "f32", "steps=f16 does not have all values of bf16"),
         ("custom:bits=4", "f4E2M1FN", "f8E4M3FN", "sums in f8E4M3FN are not defined"),
         ("custom:bits=4,fraction=24", "f16", "f32", "f32 has 1 to 23 fraction bits, not fraction=24"),
-        ("custom:bits=4,dot=2", "f16", "f32", "dot is about f4E2M1FN with scales"),
+        ("custom:bits=4,dot=2", "f16", "f32", "dot can be used only for f4E2M1FN with scales"),
     ],
 )
 def test_types_that_do_not_go_with_a_rule(text: str, a: str, d: str, message: str) -> None:
@@ -469,11 +469,11 @@ def test_a_register_wraps_unless_it_saturates() -> None:
     ({"msb": 4}, "msb needs lsb"),
     ({"lsb": 4, "msb": 4}, "msb must be above lsb"),
     ({"lsb": 0, "register_overflow": "saturate"}, "register_overflow needs msb"),
-    ({"lsb": 0, "bits": 4}, "goes with tree=flat, c=with or end, exact products, and without bits"),
-    ({"lsb": 0, "c": "last"}, "goes with tree=flat, c=with or end"),
-    ({"lsb": 0, "tree": "halves"}, "goes with tree=flat"),
+    ({"lsb": 0, "bits": 4}, "it cannot be used with bits"),
+    ({"lsb": 0, "c": "last"}, "needs tree=flat, c=with or c=end"),
+    ({"lsb": 0, "tree": "halves"}, "needs tree=flat"),
     ({"lsb": 5000}, "lsb is 5000, but must be an integer from -4096 to 4096, or none"),
-    ({"dot": 2, "steps": "tf32"}, "dot, which adds products of f4E2M1FN, goes with steps=own"),
+    ({"dot": 2, "steps": "tf32"}, "dot, which adds products of f4E2M1FN, needs steps=own"),
     ({"register_overflow": "clamp"}, "must be one of wrap, saturate"),
 )
 def test_registers_that_cannot_be(given: dict[str, Any], message: str) -> None:

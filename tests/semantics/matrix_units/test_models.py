@@ -374,7 +374,7 @@ def test_what_is_not_published() -> None:
     assert (caught.value.model, caught.value.operation) == ("chip:cdna3", "MFMA_F32_16x16x32_F16")
     assert caught.value.hint == (
         "the nearest one of chip:cdna3 is mfma 16x16x16 f16 * f16 + f32 to f32, which differs in shape; "
-        "the models exact and ieee (--mma, mma=) have it"
+        "the models exact and ieee (--mma, mma=) compute it"
     )
     op, arrays = random_tiles(KINDS["VDMFMA_F32_8x16x64x2_F16"], 1)
     for model in MODELS:

@@ -215,9 +215,9 @@ def test_machine_code_gives_the_same_products() -> None:
 
 @each_row(
     ({"k_order": (0, 1)}, "a multiple of 32"),
-    ({"k_order": (0,) * 32}, "each number from 0"),
+    ({"k_order": (0,) * 32}, "a permutation of 0"),
     ({"split_k": 8}, "K has 7 instructions of 32 elements"),
-    ({"split_k": 5}, "parts of 2 instructions are 4 parts; give the lengths"),
+    ({"split_k": 5}, "with 2 instructions each there are 4 parts; give the lengths"),
     ({"split_k": (100, 100)}, "must be multiples of 32"),
     ({"split_k": (32, 32)}, r"the sum of the lengths is 64, but K is 200, or 224 with .*; write split_k=\[32, 192\]"),
     ({"split_k": (192, 4)}, "the sum of the lengths is 196, but K is 200"),

@@ -83,7 +83,7 @@ def test_a_stage_that_cannot_run_is_passed_over_and_named() -> None:
     *_, last = bisection_lines(found)
     assert last == "  or after a pass before it that did not run here: Pass2 (pass-2), Pass3 (pass-3)"
     assert found.results[2].ground
-    assert found.results[3].ground == "it has no function @f with a body"
+    assert found.results[3].ground == "the stage has no function @f with a body"
 
 
 def test_nothing_is_compared_where_nothing_runs() -> None:
@@ -471,7 +471,7 @@ def test_a_tool_is_not_asked_for_another_signature() -> None:
     module = parse_module(CHOICE.format(DOUBLED))
     function = present(module.lookup("main"))
     runner = StageRunner(function, made_inputs(function, Inputs(1, 0)), Settings())
-    with pytest.raises(Unsupported, match="is not asked, since the signature is another one"):
+    with pytest.raises(Unsupported, match="cannot run this stage: the signature of the function has changed"):
         runner.by(MadeUp(Unanswered("")), parse_module(text))
 
 

@@ -582,7 +582,7 @@ def test_a_buffer_holds_what_a_lowered_function_stored() -> None:
         "(tensor<2x3xf32>) -> tensor<3x2xf32>",
         {"batch": True},
         hu.Unsupported,
-        "a batch calls functions by their own types",
+        "signature=… cannot be used in a batch",
     ),
 )
 def test_signatures_that_do_not_fit(

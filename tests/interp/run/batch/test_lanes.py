@@ -486,10 +486,10 @@ def test_arguments_that_do_not_fit_are_named(arguments: tuple[Any, ...], message
 
 
 @each_row(
-    ("memref<*xi8>", "which does not say whether an array has an axis over lanes"),
-    ("tensor<*xi8>", "which does not say whether an array has an axis over lanes"),
-    ("tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "whose scales go with axes"),
-    ("none", "which is carried, not computed with"),
+    ("memref<*xi8>", "whose rank is not known, so an axis over lanes cannot be seen"),
+    ("tensor<*xi8>", "whose rank is not known, so an axis over lanes cannot be seen"),
+    ("tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "whose scales belong to axes"),
+    ("none", "whose elements are not numbers"),
 )
 def test_types_that_lanes_cannot_have(type_: str, reason: str) -> None:
     text = f"func.func @main(%a: {type_}) {{ return }}"
