@@ -153,6 +153,8 @@ class FileIndex:
         self.file = file
         self.version = file.version
         self.schema = schema
+        #: Whether ops have the properties that the first builds of the version do not have; None until an op tells it.
+        self.late: bool | None = None
         self.registry = registry
         self.allow_unregistered = allow_unregistered
         self.resources = Resources()
@@ -544,9 +546,25 @@ class FileIndex:
         definition = op.definition
         assert definition is not None
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
+        try:
+            properties = self._laid_out(op, definition, self.late is True)
+        except BytecodeError:
+            # The first op is a module, by whose properties the builds differ.
+            if self.late is not None or not any(prop.late for prop in definition.properties):
+                raise
+            self.cursor = self._blob(number, cursor, start)
+            properties = self._laid_out(op, definition, late=True)
+            self.late = True
+        self.late = self.late is True
+        add_defaults(definition, properties)
+        self.cursor = outer
+        return properties
+
+    def _laid_out(self, op: OpName, definition: OpDefinition, late: bool) -> dict[str, at.Attribute]:
+        """Read all properties of an op at the cursor, in the layout with or without the late ones."""
         content = self.cursor
         begin = content.pos
-        fields, segments, flags, numbers = layout_of(definition, self.schema, self.version)
+        fields, segments, flags, numbers = layout_of(definition, self.schema, self.version, late)
         properties: dict[str, at.Attribute] = {}
         try:
             for name, required in fields:
@@ -567,8 +585,6 @@ class FileIndex:
                 f"properties of op '{op.name}': {content.left} of {content.end - begin} bytes are left over as "
                 f"{self.schema.name} writes them"
             )
-        add_defaults(definition, properties)
-        self.cursor = outer
         return properties
 
     def _number(self, definition: OpDefinition, name: str) -> at.Attribute:

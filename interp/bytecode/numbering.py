@@ -7,7 +7,7 @@ are together. The order is MLIR's, so that the same module makes the same file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -182,14 +182,19 @@ class Layout(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
+def _late_names(definition: OpDefinition) -> frozenset[str]:
+    return frozenset(prop.name for prop in definition.properties if prop.late)
+
+
+@lru_cache(maxsize=4096)
+def layout_of(definition: OpDefinition, schema: Schema, version: int, late: bool = False) -> Layout:
     """Return the layout of an op's properties that MLIR of this schema writes, in this version of the
-    bytecode format.
+    bytecode format. ``late``: with the properties that the first builds of the schema's version do not have.
     """
     fields = [
         (prop.name, not prop.optional and prop.default is None)
         for prop in definition.properties
-        if prop.since <= schema and not prop.flag and not prop.number and not prop.groups
+        if prop.since <= schema and late >= prop.late and not prop.flag and not prop.number and not prop.groups
     ]
     flags = tuple(prop.name for prop in definition.properties if prop.flag)
     numbers = tuple(prop.name for prop in definition.properties if prop.number)
@@ -199,7 +204,8 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
     if version < encoding.SEGMENT_ARRAYS:
         fields += [(name, True) for name, _ in segments]
         segments = []
-    return Layout(tuple(sorted(fields)), tuple(segments), flags, numbers)
+    last = _late_names(definition)
+    return Layout(tuple(sorted(fields, key=lambda field: (field[0] in last, field))), tuple(segments), flags, numbers)
 
 
 def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
@@ -340,6 +346,7 @@ class Numbering:
     """
 
     def __init__(self, module: Module, version: int, schema: Schema) -> None:
+        self._module = module
         self.version = version
         self.schema = schema
         self.dialects: dict[str, int] = {}
@@ -434,12 +441,19 @@ class Numbering:
         definition = operation.definition
         layout = None
         if definition is not None and definition.has_properties and self.version >= encoding.NATIVE_PROPERTIES:
-            layout = layout_of(definition, self.schema, self.version)
+            layout = layout_of(definition, self.schema, self.version, self._uses_late)
             if layout == Layout(()):
                 # All its properties are newer than the schema.
                 layout = None
         entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout)
         return entry
+
+    @cached_property
+    def _uses_late(self) -> bool:
+        """Whether an op has a property that the first builds of the version do not have."""
+        return self.schema > min(Schema) and any(
+            op.properties.keys() & _late_names(op.definition) for op in self._module.walk() if op.definition is not None
+        )
 
     def _dictionary(self, operation: Operation, name: NameEntry) -> NumberedEntry | None:
         """Return the attributes without their own layout. In old versions these are all attributes."""

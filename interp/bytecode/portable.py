@@ -237,7 +237,7 @@ _SYMBOLS, _UNITS = ("callee", "decomposition"), ("use_global_device_ids", "has_d
 _WIDE = ("send", "recv")
 """The ops with a type of channel."""
 _FUNCTIONS = {"func": "func.func", "call": "func.call"}
-_ABSENT = {"func": ("no_inline",), "call": ("arg_attrs", "res_attrs", "no_inline")}
+_ABSENT = {"func": ("dlti", "no_inline"), "call": ("arg_attrs", "res_attrs", "no_inline")}
 """The attributes of functions and calls that VHLO does not have."""
 
 

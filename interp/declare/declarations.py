@@ -237,6 +237,8 @@ class Property:
     ``false``. It is always stored.
     ``number``: True if MLIR stores the property as a number and not as an attribute. It has a ``default``.
     ``groups``: the number of declared results, if the property says how many results each of them has.
+    ``late``: True if builds of the schema's version are in use that do not have the property. Their bytecode is read,
+    and is written where the property is absent.
     """
 
     name: str
@@ -248,6 +250,7 @@ class Property:
     flag: bool = False
     number: bool = False
     groups: int = 0
+    late: bool = False
 
     @property
     def implied(self) -> Attribute | None:

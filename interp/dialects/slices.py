@@ -34,9 +34,9 @@ def constant(value: SSAValue) -> int | None:
     return found.value if isinstance(found, IntegerAttr) else None
 
 
-def numbers(op: Operation, slots: Sequence[Any], settings: Settings) -> tuple[int, ...]:
-    """Return index operands, as slots hold them, as signed numbers. Raises UndefinedBehavior for poison."""
-    half = 1 << (settings.index_width - 1)
+def numbers(op: Operation, slots: Sequence[Any], settings: Settings, signed: bool = True) -> tuple[int, ...]:
+    """Return index operands, as slots hold them, as numbers. Raises UndefinedBehavior for poison."""
+    half = 1 << (settings.index_width - 1) if signed else 0
     result = []
     for slot in slots:
         code = slot

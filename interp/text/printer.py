@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from halfulp.interp.declare.declarations import OpDefinition, Property, Schema, Trait
 from halfulp.interp.declare.operands import all_operands
@@ -15,6 +16,7 @@ from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Region, Resource, SSAValue
 from halfulp.interp.ir.types import AnyQuantizedType, FunctionType, QuantileType, Type, UniformQuantizedType
 from halfulp.interp.text.assembly import compile_printer
+from halfulp.interp.text.changes import changed_ops, refused
 from halfulp.interp.text.op_parser import OpPrinter, alias_of
 
 # --- schema -----------------------------------------------------------------------------------------------------------
@@ -25,10 +27,13 @@ NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
 
 
 def check_schema(module: Module, schema: Schema) -> None:
-    """Raise Unsupported for the first op, property or type that this version of MLIR does not have."""
+    """Raise Unsupported for the first op, property or type that this version of MLIR does not have. What the newest
+    version refuses in an op of an older one is refused too.
+    """
     # By identity: the attributes and types of a module are shared among ops, and stay alive.
     seen: set[int] = set()
     newer: dict[OpDefinition | None, tuple[Property, ...]] = {None: ()}
+    changed = changed_ops(schema)
     for operation in module.walk():
         definition = operation.definition
         if definition not in newer:
@@ -38,6 +43,10 @@ def check_schema(module: Module, schema: Schema) -> None:
                 _refuse(operation, f"the op '{operation.name}'", schema)
         for prop in newer[definition]:
             _check_property(operation, prop, schema)
+        if operation.name in changed or (definition is not None and f"{definition.dialect}.*" in changed):
+            what = refused(operation, schema)
+            if what is not None:
+                _refuse(operation, f"{what} of '{operation.name}'", schema)
         things: list[Attribute | Type] = [result.type for result in operation.results]
         if operation.properties:
             things += operation.properties.values()
@@ -92,11 +101,21 @@ def _refuse(operation: Operation, what: str, schema: Schema) -> None:
         f"{what} does not exist in {NAMES[schema]}",
         location=operation.location,
         op=operation.name,
-        hint="print with the newer schema, or lower it first",
+        hint="print with the newer schema, or lower it first" if schema < max(Schema) else None,
     )
 
 
 # --- printer ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _newer_defaults(definition: OpDefinition) -> Mapping[str, Attribute]:
+    """Return the defaults of newer properties of an op, which older MLIR neither has nor needs."""
+    return {
+        prop.name: prop.implied
+        for prop in definition.properties
+        if prop.since > min(Schema) and prop.implied is not None
+    }
 
 
 class Printer(OpPrinter):
@@ -241,8 +260,11 @@ class Printer(OpPrinter):
         if operation.successors:
             text += f"[{', '.join(self.labels[block] for block, _ in operation.successors)}]"
         raw = operation.raw_properties
-        if operation.properties:
-            text += f" <{self.dictionary(operation.properties)}>"
+        properties = operation.properties
+        if operation.definition is not None and not self.newer and (newer := _newer_defaults(operation.definition)):
+            properties = {name: value for name, value in properties.items() if newer.get(name) != value}
+        if properties:
+            text += f" <{self.dictionary(properties)}>"
         elif raw is not None:
             # MLIR uses existing aliases here, but makes none for this attribute.
             text += f" <{self.names.get(raw) or raw.spell(self.names)}>"
@@ -422,7 +444,7 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
 
 def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | None) -> str:
     newer = schema is not None and schema >= Schema.LLVM24
-    if schema is not None and not newer:
+    if schema is not None:
         check_schema(module, schema)
     # StableHLO comes with newer MLIR, which has a byte for each i1.
     packed = not newer and not (schema is None and any(op.name.startswith(_UNPACKED) for op in module.walk()))

@@ -176,7 +176,7 @@ CMPF_PREDICATE = EnumDefinition(
 _FASTMATH = d.Property("fastmath", FASTMATH, default=0)
 _OPTIONAL_FASTMATH = d.Property("fastmath", FASTMATH, optional=True)
 _ROUNDING_MODE = d.Property("roundingmode", ROUNDING, optional=True)
-_NEW_ROUNDING_MODE = d.Property("roundingmode", ROUNDING, optional=True, since=d.Schema.LLVM24)
+NEW_ROUNDING_MODE = d.Property("roundingmode", ROUNDING, optional=True, since=d.Schema.LLVM24)
 _OVERFLOW_FLAGS = d.Property("overflowFlags", OVERFLOW, default=0)
 _EXACT = d.Property("isExact", d.UNIT_ATTR, optional=True)
 _NNEG = d.Property("nonNeg", d.UNIT_ATTR, optional=True, since=d.Schema.LLVM24)
@@ -254,7 +254,7 @@ def _binary_float(
         f"$lhs `,` $rhs {mode}(`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
         operands={"lhs": d.FLOAT_LIKE, "rhs": d.FLOAT_LIKE},
         results={"result": d.FLOAT_LIKE},
-        properties=(_FASTMATH, _NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
+        properties=(_FASTMATH, NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
         traits=traits,
         evaluate=Elementwise(build),
         since=since,

@@ -25,6 +25,8 @@ def _parse_module(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
     properties: dict[str, Attribute] = {}
     if p.tokens[p.pos][:1] == "@":
         properties["sym_name"] = StringAttr(p.symbol())
+    if p.take("<"):
+        _read_properties(p, properties)
     attributes: dict[str, Attribute] = {}
     if p.take("attributes"):
         p.dictionary(attributes)
@@ -37,14 +39,38 @@ def _parse_module(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
     return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
 
 
+def _read_properties(p: OpParser, properties: dict[str, Attribute]) -> None:
+    """Read the properties of a module between angle brackets, where only newer MLIR has a place for them."""
+    if p.tokens[p.pos] == "{":
+        p.dictionary(properties)
+    else:
+        while True:
+            name = p.tokens[p.pos]
+            if name not in _BRACKETED:
+                p.error(f"custom op 'builtin.module' has no property '{name}' here")
+            p.pos += 1
+            p.expect("=")
+            properties[name] = p.attribute()
+            if not p.take(","):
+                break
+    p.expect(">")
+
+
+_BRACKETED = ("sym_visibility", "dlti")
+
+
 def _print_module(printer: OpPrinter, operation: Operation) -> str:
     text = ""
     name = operation.properties.get("sym_name")
     if isinstance(name, StringAttr):
         text += f" {spell_symbol(name.value)}"
     extra = dict(operation.attributes)
-    if "sym_visibility" in operation.properties:
-        extra["sym_visibility"] = operation.properties["sym_visibility"]
+    bracketed = {name: operation.properties[name] for name in _BRACKETED if name in operation.properties}
+    if printer.newer or "dlti" in bracketed:
+        shown = ", ".join(f"{name} = {printer.attribute(value)}" for name, value in bracketed.items())
+        text += f" <{shown}>" if shown else ""
+    else:
+        extra |= bracketed
     if extra:
         text += f" attributes {printer.dictionary(extra)}"
     return f"{text} {printer.region(operation.regions[0], operation)}"
@@ -69,6 +95,7 @@ builtin.op(
     "module",
     custom=MODULE,
     properties=(
+        d.Property("dlti", d.ANY_ATTR, optional=True, since=d.Schema.LLVM24, late=True),
         d.Property("sym_name", d.STRING_ATTR, optional=True),
         d.Property("sym_visibility", d.STRING_ATTR, optional=True),
     ),

@@ -82,8 +82,7 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
     region = operation.regions[0]
     text += print_signature(printer, operation, type.inputs, type.results)
     extra = dict(operation.attributes)
-    if "no_inline" in properties:
-        extra["no_inline"] = properties["no_inline"]
+    extra |= {name: properties[name] for name in ("dlti", "no_inline") if name in properties}
     if extra:
         text += f" attributes {printer.dictionary(extra)}"
     if region.blocks:
@@ -332,6 +331,7 @@ func.op(
     custom=FUNCTION,
     properties=(
         *_ARGUMENT_ATTRIBUTES,
+        d.Property("dlti", d.ANY_ATTR, optional=True, since=d.Schema.LLVM24, late=True),
         d.Property("function_type", d.FUNCTION_TYPE_ATTR),
         d.Property("no_inline", d.UNIT_ATTR, optional=True),
         d.Property("sym_name", d.STRING_ATTR),

@@ -50,6 +50,15 @@ UNARY: Mapping[str, str] = {
 }  # fmt: skip
 """The op of a function of one float."""
 
+NEWER_UNARY: Mapping[str, str] = {
+    name: f"math.{name}"
+    for name in (
+        *("sin", "cos", "tan", "acos", "acosh", "asin", "asinh", "atan", "atanh"),
+        *("log10", "log1p", "log2"),
+    )
+}
+"""Further functions of linalg.elementwise, of LLVM 24."""
+
 
 def kind_of(type_: ty.Type) -> str | None:
     """Return the kind of a type, as the tables name it; None for a type that they do not have."""
@@ -137,7 +146,7 @@ class Formula:
 
     def unary(self, function: str, value: SSAValue) -> SSAValue:
         """Append an op that computes a function of one float, and return its result. Raises Unbuildable."""
-        return self.op(UNARY[function], (_float(value),), value.type)
+        return self.op({**UNARY, **NEWER_UNARY}[function], (_float(value),), value.type)
 
     def yields(self, *values: SSAValue) -> None:
         """End the body with linalg.yield of these values."""
@@ -285,7 +294,7 @@ def random_number(f: Formula, unsigned: bool) -> None:
 
 
 ELEMENTWISE_KINDS: Mapping[str, Body] = {
-    **{name: unary(name) for name in UNARY},
+    **{name: unary(name) for name in (*UNARY, *NEWER_UNARY)},
     "reciprocal": reciprocal,
     "square": square,
     **{name: binary(name) for name in BINARY},

@@ -7,6 +7,7 @@ from itertools import chain
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.dialects.linalg.bodies import NEWER_UNARY
 from halfulp.interp.dialects.linalg.forms import argument_names
 from halfulp.interp.dialects.structured.evaluate import STRUCTURED
 from halfulp.interp.dialects.structured.structure import (
@@ -40,7 +41,8 @@ _FUNCTIONS = {
     ),
     "Ternary": ("select",),
 }
-_KINDS = tuple(name for names in _FUNCTIONS.values() for name in names)
+# The kinds of LLVM 24 stand last here. Their numbers are not written anywhere.
+_KINDS = (*(name for names in _FUNCTIONS.values() for name in names), *NEWER_UNARY)
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

@@ -203,6 +203,15 @@ class Leading(NamedTuple):
 NOTHING = Leading()
 
 
+def _case(p: OpParser, kind: EnumDefinition) -> int:
+    """Read a case of an enum, which LLVM 24 writes without the name of the enum."""
+    word = p.tokens[p.pos]
+    if word not in kind.cases:
+        p.error(f"expected {kind.name} to be one of: {', '.join(kind.cases)}")
+    p.pos += 1
+    return kind.cases[word]
+
+
 def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -> CustomForm:
     """Return the form of a named op whose region follows from its operands. ``arguments``: how many its body has, or a
     function of the properties that stand in front.
@@ -210,7 +219,10 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
 
     def read_leading(p: OpParser, definition: OpDefinition) -> dict[str, Attribute]:
         properties: dict[str, Attribute] = {}
-        if leading.kind is not None:
+        if leading.kind is not None and p.take("<"):
+            properties["kind"] = leading.kind.attribute(_case(p, leading.kind))
+            p.expect(">")
+        elif leading.kind is not None:
             if not p.take("kind"):
                 p.error(f"custom op '{definition.name}' expected 'kind'")
             p.expect("=")
@@ -278,7 +290,9 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         entries = {**operation.attributes, **operation.properties}
-        text = f" kind={printer.attribute(entries['kind'])}" if leading.kind is not None else ""
+        kind, text = entries.get("kind"), ""
+        if leading.kind is not None and isinstance(kind, EnumAttr):
+            text = f" <{kind.keywords}>" if printer.newer else f" kind={printer.attribute(kind)}"
         if leading.maps is not None and _MAPS in entries and entries[_MAPS] != leading.maps(operation):
             text += f" {_MAPS} = {printer.attribute(entries[_MAPS])}"
         text += print_attributes(printer, entries, (MEMOIZED, "kind", _MAPS))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.arith.ops import NEW_ROUNDING_MODE
 from halfulp.interp.dialects.elementwise import bool_like, fastmath_of, format_of, of_width, rounding_of
 from halfulp.interp.dialects.math.functions import (
     FASTMATH_PROPERTY,
@@ -52,7 +53,11 @@ def _fma(op: Operation, settings: Settings) -> Kernel:
     return floats.fma(format_of(op.results[0]), rounding_of(op), fastmath_of(op), settings.profile)
 
 
-math.op("fma", f"$a `,` $b `,` $c {_FLAGS} `:` type($result)", **of_one_type("abc", _fma, (ROUNDING_CHOICE,)))
+math.op(
+    "fma",
+    f"$a `,` $b `,` $c ($roundingmode^)? {_FLAGS} `:` type($result)",
+    **of_one_type("abc", _fma) | {"properties": (FASTMATH_PROPERTY, NEW_ROUNDING_MODE)},
+)
 
 
 def _sincos(op: Operation, settings: Settings) -> Kernel:
@@ -109,11 +114,11 @@ def _classifying(name: str) -> Elementwise:
     return Elementwise(lambda op, settings: float_unit.class_test(name, format_of(op.operands[0]), fastmath_of(op)))
 
 
-# The custom form of these four has no place for fast-math flags: they stand in its dictionary.
+# The custom form of these four has a place for fast-math flags in newer MLIR. In MLIR 22 they stand in its dictionary.
 for _name in ("isfinite", "isinf", "isnan", "isnormal"):
     math.op(
         _name,
-        "$operand attr-dict `:` type($operand)",
+        "$operand newer(`fastmath` `` $fastmath) attr-dict `:` type($operand)",
         operands={"operand": d.FLOAT_LIKE},
         results={"result": d.BOOL_LIKE},
         properties=(FASTMATH_PROPERTY,),

@@ -100,6 +100,9 @@ def _parse_global(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
     properties["type"] = at.TypeAttr(type_)
     if p.take("="):
         properties["initial_value"] = _UNIT if p.take("uninitialized") else _initial(p, type_, prefix, at_)
+    if p.take("alignment"):
+        p.expect("=")
+        properties["alignment"] = p.attribute(ty.I64)
     attributes = p.optional_dictionary()
     return _made(p, at_, definition, (), (), (), properties, attributes)
 
@@ -126,8 +129,11 @@ def _print_global(printer: OpPrinter, operation: Operation) -> str:
         # The type is that of the global.
         text += f" = {printer.attribute(value)}".removesuffix(f" : {printer.type(getattr(value, 'type', type_.type))}")
     shown = dict(operation.attributes)
-    if "alignment" in properties:
-        shown["alignment"] = properties["alignment"]
+    alignment = properties.get("alignment")
+    if alignment is not None and printer.newer and isinstance(alignment, at.IntegerAttr):
+        text += f" alignment = {alignment.value}"
+    elif alignment is not None:
+        shown["alignment"] = alignment
     return text + (f" {printer.dictionary(shown)}" if shown else "")
 
 

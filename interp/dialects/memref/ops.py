@@ -309,7 +309,8 @@ memref.op(
 declare_yield(memref, "alloca_scope.return", "results", verify=rules.verify_alloca_scope_return)
 memref.op(
     "realloc",
-    "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",
+    "$source (`(` $dynamicResultSize^ `)`)? newer(`alignment` `=` $alignment) attr-dict `:` type($source) `to` "
+    "type($result)",
     operands=(d.Slot("source", _LIST), d.optional("dynamicResultSize", d.INDEX)),
     results={"result": _LIST},
     properties=(ALIGNMENT,),

@@ -220,6 +220,7 @@ def yielded(op: Operation, low: FunctionLowering) -> None:
 
 
 def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    properties: dict[str, Attribute] = {"unsignedCmp": _UNIT} if p.take("unsigned") else {}
     variables = parenthesised(p)
     lists = []
     for word in ("=", "to", "step"):
@@ -244,7 +245,8 @@ def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation
         )
     operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]
     sizes = (*(len(names) for _, names in lists), len(initial))
-    return build_op(p, at, definition, operands, results, [region], {SEGMENTS: DenseArrayAttr(I32, sizes)})
+    properties[SEGMENTS] = DenseArrayAttr(I32, sizes)
+    return build_op(p, at, definition, operands, results, [region], properties)
 
 
 def _print_parallel(printer: OpPrinter, operation: Operation) -> str:
@@ -257,7 +259,8 @@ def _print_parallel(printer: OpPrinter, operation: Operation) -> str:
 
     lower, upper, step = (operation.operands[rank * k : rank * (k + 1)] for k in range(3))
     initial = operation.operands[3 * rank :]
-    text = f" {names(arguments)} = {names(lower)} to {names(upper)} step {names(step)}"
+    unsigned = " unsigned" if "unsignedCmp" in operation.properties else ""
+    text = f"{unsigned} {names(arguments)} = {names(lower)} to {names(upper)} step {names(step)}"
     if initial:
         text += f" init {names(initial)}"
     results = [result.type for result in operation.results]

@@ -238,7 +238,7 @@ def bounds_of(op: Operation, compiler: Compiler, bounds: Sequence[int]) -> Bound
     """Return the bounds of scf.parallel. ``bounds``: the slots of the lower bounds, the upper bounds and the steps."""
 
     def ranges(slots: Slots) -> Sequence[range]:
-        given = numbers(op, [slots[slot] for slot in bounds], compiler.settings)
+        given = numbers(op, [slots[slot] for slot in bounds], compiler.settings, "unsignedCmp" not in op.properties)
         rank = len(given) // 3
         return checked_ranges(op, given[:rank], given[rank : 2 * rank], given[2 * rank :])
 
@@ -466,6 +466,7 @@ scf.op(
         d.variadic("initVals", d.ANY),
     ),
     results=_RESULTS,
+    properties=(d.Property("unsignedCmp", d.UNIT_ATTR, optional=True, since=d.Schema.LLVM24, late=True),),
     regions=(d.RegionSlot("region"),),
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=verify_parallel,

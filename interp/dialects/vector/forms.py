@@ -86,6 +86,9 @@ def _iterators(p: OpParser, prefix: str, start: int, written: Attribute | None) 
 
 def _print_contract(printer: OpPrinter, operation: Operation) -> str:
     shown: dict[str, Attribute] = dict(operation.properties)
+    flags = shown.get("fastmath")
+    if isinstance(flags, EnumAttr) and not flags.value:
+        del shown["fastmath"]
     iterators = narrowed(shown["iterator_types"], ArrayAttr)
     shown["iterator_types"] = ArrayAttr(
         tuple(StringAttr(each.keywords) for each in iterators.elements if isinstance(each, EnumAttr))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.formats import LIMB_BITS, Codes
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, ints_to_codes
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects import elements as el
 from halfulp.interp.ir import attributes as at
@@ -41,7 +41,7 @@ _KINDS = ("add", "mul", "minui", "minsi", "minnumf", "maxui", "maxsi", "maxnumf"
 KIND = vector.enum(
     EnumDefinition(
         "::mlir::vector::CombiningKind",
-        {name: number for number, name in enumerate((*_KINDS, "minimumf"))},
+        {name: number for number, name in enumerate((*_KINDS, "minimumf", "minimumnumf", "maximumnumf"))},
         mnemonic="vector.kind",
     )
 )
@@ -83,18 +83,22 @@ MASK = _vectors("vector of 1-bit signless integer values", lambda type_: type_.e
 RANKED_MASK = _vectors(
     "vector of 1-bit signless integer values", lambda type_: bool(type_.shape) and type_.element == ty.I1
 )
-FIXED_MASK = _vectors(
-    "fixed-length vector of 1-bit signless integer values",
-    lambda type_: bool(type_.shape) and is_fixed(type_) and type_.element == ty.I1,
-)
 FLOATS = _vectors("vector of floating-point values", lambda type_: isinstance(type_.element, ty.FloatType))
 INDICES = _vectors(
     "vector of integer or index values",
     lambda type_: bool(type_.shape) and isinstance(type_.element, ty.IntegerType | ty.IndexType),
 )
+
+
+def _counts(element: ty.Type) -> bool:
+    if isinstance(element, ty.IntegerType):
+        return element.signedness == "signless" and element.width >= 8
+    return isinstance(element, ty.IndexType)
+
+
 STEPS = _vectors(
-    "vector of index values of ranks 1",
-    lambda type_: len(type_.shape) == 1 and isinstance(type_.element, ty.IndexType),
+    "vector of index or signless integer of at least 8 bits values of ranks 1",
+    lambda type_: len(type_.shape) == 1 and _counts(type_.element),
 )
 SHAPED = d.TypeConstraint("shaped of any type values", lambda type_: isinstance(type_, ty.ShapedType))
 TENSOR_OR_MEMREF = d.TypeConstraint(
@@ -385,11 +389,13 @@ def to_elements(op: Operation, settings: Settings) -> el.Function:
 
 
 def step(op: Operation, settings: Settings) -> el.Function:
-    """Return the function that runs vector.step: 0, 1, 2 and so on."""
+    """Return the function that runs vector.step: 0, 1, 2 and so on, of which integers keep the low bits."""
     type_ = op.results[0].type
+    width = settings.width(ty.element_type(type_))
 
     def count(run: Run, operands: el.Operands) -> tuple[Any, ...]:
-        return (Value(type_, np.arange(static_shape(type_, settings)[0], dtype=np.uint64)),)
+        (size,) = static_shape(type_, settings)
+        return (Value(type_, ints_to_codes([number % (1 << width) for number in range(size)], width, (size,))),)
 
     return count
 

@@ -311,11 +311,13 @@ vector.op(
 )
 
 
-def _converted(mnemonic: str, verify: Callable[[Operation], str | None], evaluate: OnValues, **more: Any) -> None:
+def _converted(
+    mnemonic: str, verify: Callable[[Operation], str | None], evaluate: OnValues, clauses: str = "", **more: Any
+) -> None:
     """Declare an op that makes a vector of another type from one vector."""
     vector.op(
         mnemonic,
-        "$source attr-dict `:` type($source) `to` type($result)",
+        f"$source {clauses} attr-dict `:` type($source) `to` type($result)",
         operands={"source": d.VECTOR},
         results={"result": d.VECTOR},
         verify=verify,
@@ -369,12 +371,14 @@ _converted(
     "extract_strided_slice",
     shapes.verify_extract_slice,
     data_movement(moves.extract_slice, words=reductions.moved, scales=True),
+    "newer(`offsets` `=` $offsets `,` `sizes` `=` $sizes `,` `strides` `=` $strides)",
     properties=tuple(d.Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(d.same_element("source", "result", "operand and result"),),
 )
 vector.op(
     "insert_strided_slice",
-    "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
+    "$valueToStore `,` $dest newer(`offsets` `=` $offsets `,` `strides` `=` $strides) attr-dict `:` "
+    "type($valueToStore) `into` type($dest)",
     operands={"valueToStore": d.VECTOR, "dest": d.VECTOR},
     results={"result": d.VECTOR},
     properties=tuple(d.Property(name, moves.INTEGERS) for name in ("offsets", "strides")),
@@ -448,6 +452,7 @@ declare_yield(vector)
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
+_ALIGNED = "newer(`alignment` `=` $alignment)"
 _CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 
 vector.op(
@@ -474,7 +479,7 @@ def _load(
 ) -> None:
     vector.op(
         mnemonic,
-        "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($mask) `,` "
+        f"$base `[` $indices `]` `,` $mask `,` $pass_thru {_ALIGNED} attr-dict `:` type($base) `,` type($mask) `,` "
         "type($pass_thru) `into` type($result)",
         operands=(d.Slot("base", MEMREF), INDICES, d.Slot("mask", mask), d.Slot("pass_thru", moves.RANKED)),
         results={"result": moves.RANKED},
@@ -487,7 +492,7 @@ def _load(
 def _store(mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Function], shapes: str = "dim") -> None:
     vector.op(
         mnemonic,
-        "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($mask) `,` "
+        f"$base `[` $indices `]` `,` $mask `,` $valueToStore {_ALIGNED} attr-dict `:` type($base) `,` type($mask) `,` "
         "type($valueToStore)",
         operands=(d.Slot("base", MEMREF), INDICES, d.Slot("mask", mask), d.Slot("valueToStore", moves.RANKED)),
         properties=(ALIGNMENT,),
@@ -497,15 +502,15 @@ def _store(mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Functi
 
 
 _load("maskedload", moves.RANKED_MASK, memory.masked_load, shapes="shape")
-_load("expandload", moves.FIXED_MASK, memory.expand_load)
+_load("expandload", moves.RANKED_MASK, memory.expand_load)
 _store("maskedstore", moves.RANKED_MASK, memory.masked_store, shapes="shape")
-_store("compressstore", moves.FIXED_MASK, memory.compress_store)
+_store("compressstore", moves.RANKED_MASK, memory.compress_store)
 
 _GATHERED = (d.variadic("offsets", d.INDEX), d.Slot("indices", moves.INDICES))
 vector.op(
     "gather",
-    "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
-    "`,` type($mask) `,` type($pass_thru) `into` type($result)",
+    f"$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru {_ALIGNED} attr-dict `:` type($base) `,` "
+    "type($indices) `,` type($mask) `,` type($pass_thru) `into` type($result)",
     operands=(
         d.Slot("base", moves.TENSOR_OR_MEMREF),
         *_GATHERED,
@@ -519,8 +524,8 @@ vector.op(
 )
 vector.op(
     "scatter",
-    "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($indices) "
-    "`,` type($mask) `,` type($valueToStore) (`->` type($result)^)?",
+    f"$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore {_ALIGNED} attr-dict `:` type($base) `,` "
+    "type($indices) `,` type($mask) `,` type($valueToStore) (`->` type($result)^)?",
     operands=(
         d.Slot("base", moves.TENSOR_OR_MEMREF),
         *_GATHERED,
@@ -598,7 +603,8 @@ vector.op(
 )
 vector.op(
     "scan",
-    "$kind `,` $source `,` $initial_value attr-dict `:` type($source) `,` type($initial_value)",
+    "$kind `,` $source `,` $initial_value newer(`reduction_dim` `=` $reduction_dim `,` `inclusive` `=` $inclusive) "
+    "attr-dict `:` type($source) `,` type($initial_value)",
     operands={"source": moves.RANKED, "initial_value": d.VECTOR},
     results={"dest": moves.RANKED, "accumulated_value": d.VECTOR},
     properties=(
@@ -617,6 +623,7 @@ vector.op(
     operands={"lhs": d.VECTOR, "rhs": d.VECTOR, "acc": d.ANY},
     results={"result": d.ANY},
     properties=(
+        d.Property("fastmath", FASTMATH, default=0, since=d.Schema.LLVM24),
         d.Property("indexing_maps", moves.MAPS),
         d.Property("iterator_types", moves.ITERATORS),
         d.Property("kind", moves.KIND, default=0),

@@ -53,7 +53,7 @@ _OPS: Mapping[str, tuple[str | None, str | None]] = {
     "add": ("addi", "addf"),
     "mul": ("muli", "mulf"),
     **{kind: (kind, None) for kind in ("minui", "minsi", "maxui", "maxsi")},
-    **{kind: (None, kind) for kind in ("minnumf", "maxnumf", "minimumf", "maximumf")},
+    **{kind: (None, kind) for kind in ("minnumf", "maxnumf", "minimumf", "maximumf", "minimumnumf", "maximumnumf")},
     **{kind: (f"{kind}i", None) for kind in ("and", "or", "xor")},
 }
 
@@ -284,8 +284,10 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> el.Func
     dimensions = range(len(iterators.elements))
     reduced = [dimension for dimension in dimensions if dimension not in target]
     order = [*reduced, *target]
-    multiply = Combination(op, "mul", type_, settings)
-    combine = Combination(op, kind_of(op.properties["kind"]), type_, settings, settings.profile.reduction_order)
+    flags = flags_of(op, element)
+    multiply = Combination(op, "mul", type_, settings, properties=flags)
+    of_sums = settings.profile.reduction_order
+    combine = Combination(op, kind_of(op.properties["kind"]), type_, settings, of_sums, flags)
 
     def contracted(run: Run, operands: Operands) -> tuple[Any, ...]:
         factors = [_extended(op, run, value, element, settings) for value in operands[:2]]
