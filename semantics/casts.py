@@ -152,7 +152,7 @@ def convert_stochastically(source: FloatFormat, target: FloatFormat, profile: Pr
     mode = (Rounding.STOCHASTIC, profile.conversions)
     return floats.float_kernel(
         lambda a, random: scalar.convert(source, target, a, *mode, random),
-        lambda a, random: conversions.convert(source, target, a, *mode, random),
+        lambda a, random: fast.convert(source, target, a, *mode, random),
         (source,),
         target,
         fastmath,
@@ -171,7 +171,7 @@ def convert_by_bits(source: FloatFormat, target: FloatFormat, width: int, profil
     def array(a: Codes, bits: Codes, want_flags: bool = False) -> ArrayResult:
         shape = np.broadcast_shapes(element_shape(a, source.bits), bits.shape)
         codes, random = np.broadcast_to(a, code_shape(shape, source.bits)), np.broadcast_to(bits, shape)
-        return conversions.convert(*arguments[0], codes, *arguments[1], (random, width), want_flags)
+        return fast.convert(*arguments[0], codes, *arguments[1], (random, width), want_flags)
 
     return floats.float_kernel(
         lambda a, bits: scalar.convert(*arguments[0], a, *arguments[1], (bits, width)),

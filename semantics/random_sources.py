@@ -8,6 +8,7 @@ Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,7 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, limb_count, storage_dtype
+from halfulp.fp_formats.paths.array_loop import applied
+from halfulp.fp_formats.paths.words import Word
 
 Words = npt.NDArray[np.uint64]
 EXAMPLES = "philox:seed=1 or lfsr:width=16,taps=16+14+13+11,seed=0xACE1"
@@ -58,6 +62,9 @@ class RandomSource(Protocol):
         number of the run, or an array with a number for each position.
         """
 
+    def stretch(self, first: int, count: int, op: int, run: int) -> Codes:
+        """Return the bits at ``count`` positions from ``first`` on, for an op of one run, as uint32 or uint64."""
+
 
 def philox(counters: tuple[Words, Words, Words, Words], key: int) -> Words:
     """Return the blocks [n, 4] of Philox4x32-10 for counters and a key of 64 bits. ``counters``: their four words of 32
@@ -71,6 +78,22 @@ def philox(counters: tuple[Words, Words, Words, Words], key: int) -> Words:
         c, d = one >> _HALF ^ d ^ np.uint64(second), one & _LOW
         first, second = first + _WEYL[0] & 0xFFFFFFFF, second + _WEYL[1] & 0xFFFFFFFF
     return np.stack([a, b, c, d], axis=-1)
+
+
+def _philox_block(number: Word, op: Word, run: Word, key: Word) -> Word:
+    """Describe `philox` on machine words: a block of 128 bits, its first word lowest.
+
+    ``number``: the low half of the counter, of 64 bits like ``key``. ``op``, ``run``: of 32 bits.
+    """
+    low = (1 << 32) - 1
+    a, b, c, d = number & low, number.shift_right(32), op.resized(64), run.resized(64)
+    first, second = key & low, key.shift_right(32)
+    for _ in range(_ROUNDS):
+        one, two = a * int(_MULTIPLIERS[0]), c * int(_MULTIPLIERS[1])
+        a, b = two.shift_right(32) ^ b ^ first, two & low
+        c, d = one.shift_right(32) ^ d ^ second, one & low
+        first, second = first + _WEYL[0] & low, second + _WEYL[1] & low
+    return (a | b << 32).resized(128) | (c | d << 32).resized(128) << 64
 
 
 @dataclass(frozen=True)
@@ -102,12 +125,23 @@ class Philox:
         if not positions.size:
             return positions
         if isinstance(run, int) and _is_range(positions):
-            blocks = np.arange(int(positions[0]) // _WORDS, int(positions[-1]) // _WORDS + 1, dtype=np.uint64)
-            words = self._blocks(blocks, op, run).reshape(-1)[int(positions[0]) % _WORDS :][: positions.size]
-        else:
-            blocks, word = positions // np.uint64(_WORDS), positions % np.uint64(_WORDS)
-            words = np.take_along_axis(self._blocks(blocks, op, run), word[:, None].astype(np.intp), 1)[:, 0]
+            return self.stretch(int(positions[0]), positions.size, op, run).astype(np.uint64)
+        blocks, word = positions // np.uint64(_WORDS), positions % np.uint64(_WORDS)
+        words = np.take_along_axis(self._blocks(blocks, op, run), word[:, None].astype(np.intp), 1)[:, 0]
         return words & mask
+
+    def stretch(self, first: int, count: int, op: int, run: int) -> Codes:
+        """Return the bits at consecutive positions, as `RandomSource.stretch` does."""
+        blocks = np.arange(first // _WORDS, -(-(first + count) // _WORDS), dtype=np.uint64)
+        words = self._of_one_run(blocks, op, run).reshape(-1)[first % _WORDS :][:count]
+        return words if self.bits == 32 else np.bitwise_and(words, np.uint32((1 << self.bits) - 1), out=words)
+
+    def _of_one_run(self, numbers: Words, op: int, run: int) -> npt.NDArray[np.uint32]:
+        given = np.array(op, np.uint32), np.array(run, np.uint32), np.array(self.seed, np.uint64)
+        by_code = applied(_philox_block, (64, 32, 32, 64), (numbers, *given), _no_refusals)
+        if by_code is not None and sys.byteorder == "little":
+            return by_code.codes.view(np.uint32)
+        return self._blocks(numbers, op, run).astype(np.uint32)
 
     def _blocks(self, numbers: Words, op: int, run: int | Words) -> Words:
         made = np.empty((numbers.size, _WORDS), np.uint64)
@@ -116,6 +150,10 @@ class Philox:
             part = slice(start, start + _CHUNK)
             made[part] = philox((numbers[part] & _LOW, numbers[part] >> _HALF, ops[part], runs[part]), self.seed)
         return made
+
+
+def _no_refusals(*_: Codes) -> ArrayResult:
+    raise AssertionError("the description of Philox refuses nothing")
 
 
 def _is_range(positions: Words) -> bool:
@@ -180,6 +218,10 @@ class Lfsr:
             moved = _by_bytes(_steps(self, power), states)
             states = np.where(positions >> np.uint64(power) & np.uint64(1) != 0, moved, states)
         return states & np.uint64((1 << self.bits) - 1)
+
+    def stretch(self, first: int, count: int, op: int, run: int) -> Codes:
+        """Return the bits at consecutive positions, as `RandomSource.stretch` does."""
+        return self.drawn(np.uint64(first) + np.arange(count, dtype=np.uint64), op, run)
 
 
 def _fibonacci(state: int, width: int, taps: tuple[int, ...]) -> int:

@@ -234,8 +234,10 @@ def _divided_by_power_word(x: Word, exponent: Word) -> Word:
 def _twice_word(high: Callable[[Word], Word]) -> Implementation:
     def rule(x: Word, m: Word, shift: Word) -> Word:
         moved = x << _most(shift, 0)
-        moved.differs(_wrapped_word(moved)).refuse()
-        product = (moved * m + (1 << 30)).shift_right(31, signed=True)
+        kept = _wrapped_word(moved)
+        moved.differs(kept).refuse()
+        # Processors multiply words of 32 bits faster; these have all that is not refused.
+        product = (kept * _wrapped_word(m) + (1 << 30)).shift_right(31, signed=True)
         return _divided_by_power_word(high(product), _most(x.of(0) - shift, 0))
 
     return rule

@@ -439,6 +439,31 @@ def applied(
     return ArrayResult(_as_codes(made.codes, loop.widths[0]), made.poison, raised)
 
 
+def attempted(
+    implementation: Implementation, widths: tuple[int, ...], operands: tuple[Codes, ...]
+) -> tuple[Codes, list[slice]] | None:
+    """Return the results of an op with several kinds of faults by its description, and the parts with refused elements,
+    whose results may be wrong; None if it is not time for machine code. Parts count elements in row-major order.
+
+    ``widths``: the bits of the operands, 1 to 64. The result has as many at most.
+    """
+    if not llvm.machine_code_allowed():
+        return None
+    shape = np.broadcast_shapes(*(each.shape for each in operands))
+    size = math.prod(shape)
+    splats = tuple([size > 1 and each.size == 1 for each in operands])
+    loop = loop_for(implementation, widths, splats, size) if size else None
+    if loop is None:
+        return None
+    inputs = [
+        np.ascontiguousarray(each if splat else np.broadcast_to(each, shape)).reshape(-1)
+        for each, splat in zip(operands, splats, strict=True)
+    ]
+    out = np.empty(size, _dtype_of(loop.widths[0]))
+    parts = loop.run(inputs, [out], size)
+    return out.reshape(shape), parts
+
+
 _WIDE = np.dtype(np.complex128)
 """The dtype that stands for two limbs."""
 

@@ -34,6 +34,8 @@ def convert(
     want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.conversions.convert` returns."""
+    if rounding == STOCHASTIC and random is not None:
+        return _drawn(src, dst, a, policy, random, want_flags)
     if want_flags:
         flagged = word_flags.convert(src, dst, int(rounding), policy)
         exactly = partial(
@@ -46,13 +48,31 @@ def convert(
             a = arithmetic.flush(src, a, policy).codes
         return convert(src, dst, a, rounding, policy.without_f32)
     if rounding == STOCHASTIC:
-        return conversions.convert(src, dst, a, rounding, policy, random)
+        return conversions.convert(src, dst, a, rounding, policy, random)  # it says what is missing
     if llvm.may_pay(a.size):
         described = word_floats.convert(src, dst, int(rounding), policy)
         found = applied(described, (src.bits,), (a,), lambda x: _in_arrays(src, dst, x, int(rounding), policy))
         if found is not None:
             return found
     return _in_arrays(src, dst, a, int(rounding), policy)
+
+
+def _drawn(
+    src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy, random: tuple[Any, int], want_flags: bool
+) -> ArrayResult:
+    """Convert with stochastic rounding."""
+    bits, count = np.asarray(random[0]), random[1]
+
+    def exactly(codes: Codes, some: Codes) -> ArrayResult:
+        return conversions.convert(src, dst, codes, STOCHASTIC, policy, (some, count), want_flags)
+
+    described = None
+    if bits.dtype.kind == "u" and src.limbs == 1 and bits.shape == a.shape:
+        described = word_flags.convert(src, dst, int(STOCHASTIC), policy, count)
+    if not want_flags:
+        described = word_flags.code_of(described)
+    widths = src.bits, 8 * bits.dtype.itemsize
+    return applied(described, widths, (a, bits), exactly, flags=want_flags) or exactly(a, bits)
 
 
 def _in_arrays(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult:

@@ -27,6 +27,7 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.emitter import natural
 from halfulp.fp_formats.paths.word_floats import widened
 from halfulp.fp_formats.paths.word_rounding import (
+    Draw,
     Flagged,
     Number,
     Operand,
@@ -58,6 +59,7 @@ from halfulp.fp_formats.scalar import (
     RNA,
     RNE,
     RU,
+    RZ,
     STOCHASTIC,
     TO_ODD,
     UNORDERED,
@@ -311,13 +313,14 @@ def _settled(
     of_nan: Flagged,
     endless: Callable[[int], Result] | None = None,
     saturate: bool | None = None,
+    draw: Draw | None = None,
 ) -> Flagged:
     """Choose among the result of finite operands, zero, infinity and NaN; the last one that holds counts.
 
-    ``endless``: the infinite result by its sign; None: that of arithmetic. ``saturate``: see `rounded`.
+    ``endless``: the infinite result by its sign; None: that of arithmetic. ``saturate``, ``draw``: see `rounded`.
     """
     counts = ~(exact.zero | infinite | nan)
-    found = rounded(target, exact.number, rounding, policy, saturate, counts)
+    found = rounded(target, exact.number, rounding, policy, saturate, counts, draw)
     zeros: Callable[[int], Result] = lambda sign: scalar.encode_zero(target, sign, policy)  # noqa: E731
     endless = endless or (lambda sign: scalar.arithmetic_infinity(target, sign, policy))
     found = where(exact.zero, by_sign(zero_sign, target.bits, zeros), found)
@@ -502,15 +505,24 @@ def root(source: FloatFormat, target: FloatFormat, rounding: int, policy: FloatP
 
 @llvm.forgotten
 @lru_cache(maxsize=4096)
-def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
-    """Return the description of a conversion between floats."""
+def convert(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, random_bits: int = 0
+) -> Implementation | None:
+    """Return the description of a conversion between floats. With stochastic rounding, it has a second operand, whose
+    low ``random_bits`` bits are random.
+    """
+    stochastic = rounding == STOCHASTIC
+    # The mode has no effect on what domains ask.
+    domain_mode = RZ if stochastic else rounding
+    if stochastic and not 0 < random_bits < 62 - dst.mantissa_bits:
+        return None
     twice = src.bits > 32 and scalar.through_f32(dst, policy)
     special = scalar.cuts(dst, policy) or scalar.rounds_ties_away(dst, policy)
-    if not _takes((src,), dst, rounding, policy) or twice or special:
+    if not _takes((src,), dst, domain_mode, policy) or twice or special:
         return None
     if scalar.rounds_smallest_up(dst, rounding, policy):
         return None
-    carrier = _carrier("convert", (src,), dst)
+    carrier = None if stochastic else _carrier("convert", (src,), dst)
     saturation = policy.conversion_saturation(dst)
     replaced = OVERFLOW | INEXACT if saturation.infinities or not dst.infinities else 0
 
@@ -519,8 +531,9 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
             return scalar.round_pack(dst, 1, 1, dst.emax + 1, RNE, policy, None, saturation.infinities)
         return scalar.encode_infinity(dst, sign, replaced, policy.infinity_to_nanless, saturation.infinities)
 
-    def implementation(a: Word) -> Flagged:
+    def implementation(a: Word, random: Word | None = None) -> Flagged:
         x = operand(src, a, policy)
+        draw = None if random is None else Draw(random.resized(64) & ((1 << random_bits) - 1), random_bits)
         number = _split(x)
         if carrier is not None:
             number = _parts(_number(x, carrier).code(), carrier)._replace(sign=x.sign)
@@ -531,7 +544,7 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
         if policy.zeroless_smallest_widened == "zero" and not src.zero and dst.zero:
             exact = _Exact(number, x.code.equals(0))
         found = x.sign, x.infinite, x.sign, x.nan, of_nan
-        return _settled(dst, policy, rounding, exact, *found, endless, saturation.numbers)
+        return _settled(dst, policy, rounding, exact, *found, endless, saturation.numbers, draw)
 
     return implementation
 

@@ -190,6 +190,15 @@ class Number(NamedTuple):
     significand: Word
 
 
+class Draw(NamedTuple):
+    """The random bits of a stochastic rounding: a word of the width of the numbers that are rounded, and how many of
+    its low bits are random; the others are 0.
+    """
+
+    bits: Word
+    count: int
+
+
 def holds(fmt: FloatFormat, width: int) -> bool:
     """Tell whether `rounded` can round to a format in words of a width."""
     span = fmt.emax - fmt.emin + 2
@@ -226,9 +235,11 @@ def rounded(
     policy: FloatPolicy,
     saturate: bool | None = None,
     counts: Word | None = None,
+    draw: Draw | None = None,
 ) -> Flagged:
     """Round a number once, as `scalar.round_pack` does. The format must be one that `holds`. ``counts``: whether the
-    result is that of an element; None: it always is.
+    result is that of an element; None: it always is. ``draw``: the bits of stochastic rounding, fewer than those of a
+    normal number that are dropped.
     """
     sign, exponent, significand = number
     width, bits, one = significand.width, fmt.mantissa_bits, 1 << fmt.mantissa_bits
@@ -251,7 +262,10 @@ def rounded(
     if fmt.even_code:
         lowest = lowest ^ ((step - bits) & 1)
     inexact = (kept_from & dropped).differs(0)
-    kept = (kept_from + added(rounding, lowest, unit.shift_right(1), dropped, sign)).shift_right(shift)
+    if draw is None:
+        kept = (kept_from + added(rounding, lowest, unit.shift_right(1), dropped, sign)).shift_right(shift)
+    else:
+        kept = _drawn(significand, depth, fixed, draw, policy)
     flags = flag(inexact, INEXACT)
     span = fmt.emax - fmt.emin + 2
     step = step.less(span, signed=False).choose(step, step.of(span))
@@ -272,8 +286,13 @@ def rounded(
             last = significand.shift_right(fixed) & 1
             if fmt.even_code:
                 last = last ^ (bits + 1 & 1)
-            up = significand + added(rounding, last, 1 << fixed >> 1, (1 << fixed) - 1, sign)
-            tiny = below & ~(exponent.equals(fmt.emin - 1) & up.shift_right(width - 1).equals(1))
+            if draw is None:
+                up = significand + added(rounding, last, 1 << fixed >> 1, (1 << fixed) - 1, sign)
+                carries = up.shift_right(width - 1).equals(1)
+            else:
+                up = _drawn(significand, depth.of(0), fixed, draw, policy)
+                carries = up.equals(one << 1)
+            tiny = below & ~(exponent.equals(fmt.emin - 1) & carries)
         found = Flagged(found.code, flags | flag(inexact & tiny, UNDERFLOW))
         if flushing.results:
             flushed = below & kept.less(one, signed=False) if flushing.delivered else tiny
@@ -293,6 +312,26 @@ def rounded(
         nan = Flagged(constant(sign, refused.code, fmt.bits), constant(sign, refused.flags, 8))
         found = where(negative, nan, found)
     return found
+
+
+def _drawn(significand: Word, depth: Word, fixed: int, draw: Draw, policy: FloatPolicy) -> Word:
+    """Round stochastically: drop ``fixed`` bits and ``depth`` more, where ``depth`` is any number below 2**16."""
+    rule, width, count = policy.stochastic_rule, significand.width, draw.count
+    bits = draw.bits ^ ((1 << count) - 1) if rule.complement else draw.bits
+    shift = depth + fixed
+    far = ~shift.less(width, signed=False)
+    near = far.choose(shift.of(width - 1), shift)
+    kept = far.choose(shift.of(0), significand.shift_right(near))
+    rest = far.choose(significand, significand & ((shift.of(1) << near) - 1))
+    # The dropped fraction, as a multiple of 2**-count; what is too small for the words counts as a last bit.
+    down = shift - count
+    tiny = ~down.less(width, signed=False)
+    rest, down = tiny.choose(shift.of(1), rest), tiny.choose(shift.of(width - 1), down)
+    unit = shift.of(1) << down
+    lowest = rest.shift_right(down) & 1
+    plus = bit(significand, 0)
+    scaled = (rest + added(rule.fraction, lowest, unit.shift_right(1), unit - 1, plus)).shift_right(down)
+    return kept + (scaled + bits).shift_right(count)
 
 
 def _beyond(fmt: FloatFormat, sign: int, rounding: int, policy: FloatPolicy, saturate: bool) -> Result:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
@@ -220,6 +221,8 @@ class Draws:
         self._positions[key][lanes.numbers] = firsts + np.uint64(size)
         return firsts
 
-    def _drawn(self, first: int, size: int, number: int) -> Words:
-        positions: npt.NDArray[np.uint64] = np.uint64(first) + np.arange(size, dtype=np.uint64)
+    def _drawn(self, first: int, size: int, number: int) -> Codes:
+        if isinstance(self._run, int):
+            return self._source.stretch(first, size, number, self._run)
+        positions: Words = np.uint64(first) + np.arange(size, dtype=np.uint64)
         return self._source.drawn(positions, number, self._run)

@@ -1,12 +1,15 @@
 """The sources of random bits: published words of Philox4x32-10, and sequences of shift registers by hand."""
 
+import itertools
 import random
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from amounts import thinned
+from tables import each_row
 
+from halfulp.fp_formats.paths import llvm
 from halfulp.semantics.random_sources import Lfsr, Philox, philox, source_of
 
 PUBLISHED = {
@@ -28,6 +31,32 @@ def test_published_blocks(name: str) -> None:
     counter, key, block = PUBLISHED[name]
     first, second, third, fourth = (np.array([word], np.uint64) for word in counter)
     assert philox((first, second, third, fourth), key).tolist() == [list(block)]
+
+
+@each_row(*itertools.product(PUBLISHED, ("numpy", "llvm")))
+def test_published_blocks_of_a_stretch(name: str, backend: str) -> None:
+    """Also by machine code; the numbers of the op and of the run are the upper words of the counter."""
+    if backend == "llvm":
+        pytest.importorskip("llvmlite")
+    before = llvm.backend()
+    llvm.use(backend)
+    try:
+        counter, key, block = PUBLISHED[name]
+        first = 4 * (counter[0] | counter[1] << 32)
+        source = Philox(key)
+        assert source.stretch(first, 4, counter[2], counter[3]).tolist() == list(block)
+        assert source.stretch(first + 1, 2, counter[2], counter[3]).tolist() == list(block)[1:3]
+        assert Philox(key, bits=7).stretch(first + 3, 1, counter[2], counter[3]).tolist() == [block[3] & 127]
+        assert source.stretch(first, 0, counter[2], counter[3]).size == 0
+    finally:
+        llvm.use(before)
+
+
+def test_stretches_are_draws() -> None:
+    register = Lfsr(16, (16, 14, 13, 11), 0xACE1, bits=5)
+    positions = np.arange(7, 4000, dtype=np.uint64)
+    for source in (Philox(3, bits=9), register):
+        assert source.stretch(7, positions.size, 2, 5).tolist() == source.drawn(positions, 2, 5).tolist()
 
 
 def test_draws_are_the_words_of_the_blocks_that_the_document_names() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
-from halfulp.fp_formats.formats import Codes, FloatFormat, NanEncoding, format_named, storage_dtype
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding, format_named, storage_dtype
+from halfulp.fp_formats.paths.array_loop import attempted
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import element_of, elementwise, format_of, same_shape
@@ -22,7 +23,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.type_parser import TypeParser
 from halfulp.semantics import casts
 from halfulp.semantics.fixed_point import FixedFormat
-from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, undefined
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, undefined
 from halfulp.semantics.requantization import RULES, Integers, Target, faults, requantization_words, requantized
 
 # --- requantizing -----------------------------------------------------------------------------------------------------
@@ -68,7 +69,23 @@ def _build(op: Operation, settings: Settings) -> Kernel:
         width, "unsigned" not in op.properties, _integer(op, "input_zero_point"), _integer(op, "output_zero_point")
     )
 
+    words = requantization_words(_rule(op), target)
+
     def array(*codes: Codes) -> Outcome:
+        attempt = attempted(words, tuple(widths), codes)
+        if attempt is None:
+            return in_arrays(*codes)
+        made, parts = attempt
+        full = [np.broadcast_to(each, made.shape).reshape(-1) for each in codes] if parts else []
+        found = [(part, in_arrays(*(each[part] for each in full))) for part in parts]
+        masks: dict[Fault, Mask] = {}
+        for part, outcome in found:
+            made.reshape(-1)[part] = outcome.results[0]
+            for fault, mask in outcome.faults:
+                masks.setdefault(fault, np.zeros(made.shape, np.bool_)).reshape(-1)[part] = mask
+        return Outcome((made,), tuple((kind, masks[kind]) for kind in kinds if kind in masks))
+
+    def in_arrays(*codes: Codes) -> Outcome:
         x, multiplier, shift = np.broadcast_arrays(
             *[_signed(each, bits) for each, bits in zip(codes, widths, strict=True)]
         )
@@ -77,10 +94,10 @@ def _build(op: Operation, settings: Settings) -> Kernel:
         return Outcome((result,), faults_of(zip(kinds, wrong, strict=True)))
 
     def scalar(*codes: int) -> Scalar:
-        outcome = array(*[np.array([code], np.uint64) for code in codes])
+        outcome = in_arrays(*[np.array([code], np.uint64) for code in codes])
         return outcome.faults[0][0] if outcome.faults else int(outcome.results[0][0])
 
-    return Kernel(scalar, array, faults=kinds, words=requantization_words(_rule(op), target))
+    return Kernel(scalar, array, faults=kinds, words=words)
 
 
 def _signed(codes: Codes, width: int) -> Integers:

@@ -154,6 +154,31 @@ def test_conversions(number: int) -> None:
         check((source, target, mode, policy), implementation, (source.bits,), [codes(source, 40, number)], exactly)
 
 
+RULES = ("less", "p3109_a", "p3109_b", "p3109_c")
+
+
+@pytest.mark.parametrize("number", thinned(range(8), 4))
+def test_stochastic_conversions(number: int) -> None:
+    """All rules, given bits and their complement, from 1 random bit to more than the source drops."""
+    rng = random.Random(number)
+    policy = FloatPolicy(
+        stochastic=RULES[number % 4],
+        stochastic_bits="complement" if number & 4 else "given",
+        tininess="before" if number & 1 else "after",
+        denormals="flush_results" if number == 5 else "ieee",
+    )
+    formats = (F32, F64, F16, BF16, E5M2, FORMATS["f8E4M3FNUZ"], E8M0, OTHERS[0])
+    for source, target, count in itertools.product((F32, F64, F16, E4M3), formats, (1, 3, 9)):
+        implementation = word_flags.convert(source, target, int(Rounding.STOCHASTIC), policy, count)
+        if implementation is None:
+            assert count >= 62 - target.mantissa_bits
+            continue
+        columns = [codes(source, 60, number), [rng.getrandbits(count) for _ in range(60)]]
+        exactly: Any = lambda a, r: scalar.convert(source, target, a, Rounding.STOCHASTIC, policy, (r, count))  # noqa: B023, E731
+        check((source, target, policy, count), implementation, (source.bits, 16), columns, exactly)
+    assert word_flags.convert(F32, F16, int(Rounding.STOCHASTIC), policy, 52) is None
+
+
 @pytest.mark.parametrize("width", [3, 8, 32, 33, 64])
 def test_conversions_with_integers(width: int) -> None:
     rng = random.Random(width)
@@ -277,6 +302,23 @@ def test_other_operations_as_machine_code() -> None:
         fast.from_integer(F16, a, 32, True, want_flags=True),
         conversions.from_integer(F16, a, 32, True, want_flags=True),
     )
+
+
+@needs_llvmlite
+@machine_code
+def test_stochastic_conversions_as_machine_code() -> None:
+    (a,) = arrays((F32,), 9000, 12)
+    bits = np.random.default_rng(12).integers(0, 1 << 16, a.size, np.uint64)
+    mode = Rounding.STOCHASTIC
+    for dtype in (np.uint64, np.uint16):
+        drawn = bits.astype(dtype), 16
+        want = conversions.convert(F32, BF16, a, mode, SPEC, drawn, want_flags=True)
+        same(fast.convert(F32, BF16, a, mode, SPEC, drawn, want_flags=True), want)
+        np.testing.assert_array_equal(fast.convert(F32, BF16, a, mode, SPEC, drawn).codes, want.codes)
+    # A format without NaN refuses them, amid others.
+    want = conversions.convert(F32, F4, a, mode, SPEC, (bits, 16), want_flags=True)
+    assert want.poison is not None
+    same(fast.convert(F32, F4, a, mode, SPEC, (bits, 16), want_flags=True), want)
 
 
 @needs_llvmlite

@@ -14,6 +14,7 @@ from halfulp.conformance.vectors.computation import ProgramComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.paths import array_loop, llvm
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.interp.ir.types import FloatType
 from halfulp.interp.values.element_layout import spell_value
@@ -391,6 +392,40 @@ def test_machine_code_gives_the_same(rule: str) -> None:
     assert np.array_equal(found.poisoned, undefined)
     assert 0 < undefined.sum() < lanes or rule == "cmsis-nn-single"
     assert np.array_equal(found.bits[~undefined], (expected[~undefined] & 0xFFF).astype(np.uint16))
+
+
+@pytest.mark.parametrize("rule", ["gemmlowp", "cmsis-nn", "tosa"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+def test_undefined_elements_amid_others(rule: str, backend: str) -> None:
+    """In the second of three blocks of the loop of machine code, several kinds of faults; the rest is computed by it."""
+    if backend == "llvm":
+        pytest.importorskip("llvmlite")
+    block = array_loop.BLOCK
+    numbers = np.random.default_rng(17)
+    x = numbers.integers(-(1 << 24), 1 << 24, 3 * block, np.int32)
+    shifts = (32, 50) if rule == "tosa" else (-20, -2)
+    s = numbers.integers(*shifts, x.size).astype(np.int8)
+    m = np.full(x.size, 1 << 30, np.int32)
+    middle = block + 7
+    s[middle], x[middle + 1], s[middle + 1] = 127, 1 << 30, np.int8(2 if rule == "tosa" else 5)
+    m[middle + 2] = -5
+    text = f"""func.func @main(%x: tensor<?xi32>, %m: tensor<?xi32>, %s: tensor<?xi8>) -> tensor<?xi8> {{
+      %r = halfulp.requantize %x, %m, %s {{rule = "{rule}"}}
+        : tensor<?xi32>, tensor<?xi32>, tensor<?xi8> to tensor<?xi8>
+      return %r : tensor<?xi8>
+    }}"""
+    expected, wrong = requantized(RULES[rule], *(each.astype(np.int64) for each in (x, m, s)), Target(8))
+    undefined = np.logical_or.reduce(wrong)
+    assert undefined[middle]
+    assert undefined[block : 2 * block].sum() == undefined.sum() < 4
+    before = llvm.backend()
+    llvm.use(backend)
+    try:
+        (found,) = hu.run(text, x, m, s, on_ub="poison")
+    finally:
+        llvm.use(before)
+    assert np.array_equal(found.poisoned, undefined)
+    assert np.array_equal(found.bits[~undefined], (expected[~undefined] & 0xFF).astype(np.uint8))
 
 
 REQUANTIZE_ERRORS = {
