@@ -40,7 +40,7 @@ REQUANTIZED = """func.func @main(%x: tensor<{count}xi32>, %m: i32, %s: i8) -> te
 
 
 def rows() -> Iterator[Row]:
-    yield Row("programs", "truncf of f32 to bf16, stochastic, Philox", stochastic, "NumPy", Target(speed=3))
+    yield Row("programs", "truncf of f32 to bf16, stochastic, Philox", stochastic, "NumPy", Target(speed=2))
     yield Row("programs", "halfulp.quantize_blocks, f32 to MX of f8E4M3FN", blocks, "ml_dtypes", Target(speed=1))
     yield Row("programs", "halfulp.requantize, gemmlowp, i32 to i8", requantization, "NumPy", Target(speed=12))
 

@@ -21,7 +21,7 @@ from halfulp.fp_formats.formats import (
     element_shape,
     ints_to_codes,
 )
-from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_floats
+from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_flags, word_floats
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.spelling import value_text
 from halfulp.semantics import emulated, floats
@@ -75,10 +75,11 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
     )
     if fastmath & (floats.NNAN | floats.NINF):
         return kernel
+    words = word_floats.convert(source, target, rounding, policy)
     return replace(
         kernel,
         scalar=native_scalar.convert(source, target, rounding, policy, kernel.scalar),
-        words=word_floats.convert(source, target, rounding, policy),
+        words=words or word_flags.code_of(word_flags.convert(source, target, int(rounding), policy)),
     )
 
 

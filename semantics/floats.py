@@ -15,11 +15,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import scalar
+from halfulp.fp_formats import mixed, scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, element_shape
-from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_floats
+from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_flags, word_floats
+from halfulp.fp_formats.paths.words import Implementation
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.kernel import (
@@ -265,8 +266,15 @@ def binary(
     return replace(
         kernel,
         scalar=native_scalar.binary(name, fmt, rounding, policy, kernel.scalar),
-        words=word_floats.binary(name, fmt, rounding, policy),
+        words=word_floats.binary(name, fmt, rounding, policy) or _exact_words(name, fmt, rounding, policy),
     )
+
+
+def _exact_words(name: str, fmt: FloatFormat, rounding: Rounding, policy: FloatPolicy) -> Implementation | None:
+    """Return the description of an operation by way of its exact result, which takes longer than one by floats."""
+    if name in mixed.OPERATIONS:
+        return word_flags.code_of(word_flags.arithmetic(name, (fmt,) * 2, fmt, int(rounding), policy))
+    return None if name == "remainder" else word_flags.code_of(word_flags.extremum(name, fmt, policy))
 
 
 @lru_cache(maxsize=1024)
@@ -301,7 +309,7 @@ def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -
     arguments, real = (rounding, profile.arithmetic), same_kind("fma", fmt, 3)
     if emulated.emulates(profile, fmt):
         return float_kernel(*emulated.applied("fma", fmt, arguments), (fmt,) * 3, fmt, fastmath, real=real)
-    return float_kernel(
+    kernel = float_kernel(
         lambda a, b, c: scalar.fma(fmt, a, b, c, *arguments),
         lambda a, b, c: fast.fma(fmt, a, b, c, *arguments),
         (fmt,) * 3,
@@ -310,6 +318,10 @@ def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -
         raises=lambda a, b, c: fast.fma(fmt, a, b, c, *arguments, want_flags=True),
         real=real,
     )
+    if fastmath & (NNAN | NINF):
+        return kernel
+    described = word_flags.arithmetic("fma", (fmt,) * 3, fmt, int(rounding), profile.arithmetic)
+    return replace(kernel, words=word_flags.code_of(described))
 
 
 @llvm.forgotten
@@ -379,7 +391,10 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     def outcome_of(found: ArrayResult, a: Codes, b: Codes) -> Outcome:
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
-    words = word_floats.compare(predicate, fmt, policy) if native else None
+    words = None
+    if native:
+        words = word_floats.compare(predicate, fmt, policy)
+        words = words or word_flags.code_of(word_flags.compare(predicate, fmt, policy))
     faults = tuple(fault for fault, _, _ in rules)
     real = Compares(predicate, fmt)
     return Kernel(
