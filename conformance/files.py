@@ -1,5 +1,5 @@
-"""Read and write files in folders that an attacker may have prepared: write a file completely or not at all, and follow
-no link.
+"""Functions that read and write files in folders that an attacker may have prepared. A file is written completely or
+not at all, and no link is followed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The verifier: constraints and rules of each op, terminators, symbols, and last dominance.
+"""The verifier. It checks the constraints and rules of each op, terminators, symbols, and dominance at the end.
 
-Errors are those of mlir-opt, and stand where it reports them, at the location of the op. They also come in its order:
+Errors have mlir-opt's words and its places, the locations of the ops. They also have its order:
 
-1. an op, before what is inside it; ops isolated from above (functions) wait for all else around them
-2. what an op asks of its regions and of the symbols in them
-3. dominance, in each isolated op.
+1. an op, before what is inside it; ops isolated from above (functions) wait for all else around them 2. what an op asks
+of its regions and of the symbols in them 3. dominance, in each isolated op.
 """
 
 from __future__ import annotations
@@ -113,7 +112,9 @@ def _leave_operation(operation: Operation) -> None:
 
 
 def problem_of(operation: Operation) -> VerifyError | None:
-    """Return the error in an op whose definition is known, apart from what is around and inside it, or None."""
+    """Return the error of an op whose declaration is known, or None. The ops around it and inside it are
+    not checked.
+    """
     assert operation.definition is not None
     try:
         _Rules(operation.definition).verify(operation)

@@ -251,13 +251,15 @@ def named_function(spelling: str) -> PythonFunction:
 
 
 def array_of(codes: Codes, type_: ty.Type) -> Any:
-    """Return codes as an array of the type's dtype; as a Value if it has none."""
+    """Return codes as an array of the dtype that NumPy or ml_dtypes has for the type; as a Value if they have none."""
     dtype = natural_dtypes().get(type_)
     return Value(ty.TensorType((len(codes),), type_), codes) if dtype is None else codes.view(dtype)
 
 
 def codes_of(found: Any, asked: Question, name: str) -> Codes:
-    """Return the codes of an array or a Value of results. Raises InputError for another type."""
+    """Return the codes of results, given as an array or a Value. Raises InputError if their type is not that of the
+    question. ``name``: the name of the function, for the error.
+    """
     wanted = ty.FloatType(asked.result)
     dtype = natural_dtypes().get(wanted)
     if isinstance(found, Value):
@@ -309,7 +311,9 @@ _CODES: dict[int, Any] = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uin
 
 
 def main() -> int:
-    """Call the symbol for each element. Return 3 if there is no such library or symbol."""
+    """Call a symbol of a library for each element; this runs in a child process. Return 3 if there is no such library
+    or symbol.
+    """
     asked = json.loads(sys.argv[1])
     try:
         function = ctypes.CDLL(asked["library"])[asked["symbol"]]
@@ -385,13 +389,13 @@ class Implementation(Protocol):
     version: str
 
     def refuses(self, asked: Question) -> str | None:
-        """Say why the implementation cannot answer a question at all; return None if it can. This is fast, because
-        nothing runs.
+        """Return why the implementation cannot answer a question at all; None if it can. This takes little time,
+        because nothing runs.
         """
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Return the results of the implementation, in a row like the operands. Raises OracleError, and InputError if
-        code of the user fails.
+        """Return the results of the implementation in one dimension, as the operands are. Raises OracleError, and
+        InputError if code of the user fails.
         """
 
 
@@ -400,7 +404,7 @@ class HoldingImplementation(Implementation, Protocol):
     """An implementation with results for certain arguments only, which it lists."""
 
     def arguments(self, asked: Question) -> Chosen:
-        """Return the arguments for which it has results, in chunks."""
+        """Return the arguments for which the implementation has results, in chunks."""
 
 
 # --- by libraries -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Measure how far the results of whole programs are from exact real arithmetic, for several implementations.
 
-The exact number of each element is the result of the program on real numbers. halfulp's own run keeps a shadow for each
-number, which gives it. If a shadow is too wide, the history of the number gives the exact number.
+The exact number of an element is the result of the program on real numbers. halfulp's own run keeps a shadow for each
+number, which gives the exact number. If the shadow is too wide, the history of the number gives it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_HISTORIES = 1000
 
 
 class Place(NamedTuple):
-    """An element of a result: the number of the input, that of the result, and the element."""
+    """The place of an element: the number of the input, the number of the result, and the indices in the result."""
 
     input: int
     result: int
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def elements(self) -> int:
-        """The elements with an error."""
+        """The number of elements with an error."""
         return self.ulps.count
 
     @property
@@ -91,8 +91,8 @@ class Run:
         return self.ulps.worst.place
 
     def add(self, input: int, result: int, errors: Floats, answered: npt.NDArray[np.bool_]) -> None:
-        """Take the errors of one result, in ulp. An error is NaN if there is no exact number, and infinite if the
-        result is not a number.
+        """Add the errors of one result, in ulp. An error is NaN if there is no exact number, and infinite if the result
+        is not a number. ``answered``: a mask of the elements that have an answer.
         """
         known = ~np.isnan(errors)
         self.unanswered += int(np.count_nonzero(known & ~answered))
@@ -128,7 +128,7 @@ class ProgramAccuracy:
         return all(not run.special and run.max_ulp <= ulp for run in self.runs)
 
     def lines(self) -> Iterator[str]:
-        """Yield the report."""
+        """Yield the report as lines of text."""
         notes = [f"{self.undefined:,} undefined"] if self.undefined else []
         notes += [f"{plural(self.unknown, 'element')} without an exact number"] if self.unknown else []
         yield f"@{self.function}: {', '.join([plural(self.inputs, 'input'), *notes])}"
@@ -163,7 +163,7 @@ class ProgramAccuracy:
         return "\n".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures for JSON."""
+        """Return all figures as plain data for JSON."""
         return {
             "function": self.function,
             "inputs": self.inputs,

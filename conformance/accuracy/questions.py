@@ -62,12 +62,12 @@ class Question:
 
     @property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """Return the element types of the operands."""
+        """The element types of the operands."""
         return self.case.operand_types
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Return the widths of the operands' codes in bits."""
+        """The widths of the operands' codes in bits."""
         return self.case.operand_widths
 
     @cached_property
@@ -77,7 +77,7 @@ class Question:
 
     @property
     def argument(self) -> FloatFormat | None:
-        """Return the format of the only operand; None if there are several, or it is not a float."""
+        """The format of the only operand; None if there are several, or if it is not a float."""
         first = self.operand_types[0]
         return first.format if len(self.operand_types) == 1 and isinstance(first, ty.FloatType) else None
 
@@ -87,11 +87,10 @@ class Question:
         return results.bits[0], results.poison
 
     def exact(self, operands: Sequence[Codes]) -> Codes | None:
-        """Return the real results, cut to the `wide` format: those of the same op on the same operands there. None if
-        no format is wide enough.
+        """Return the exact results, rounded toward zero to the format `wide`. None if no format is wide enough.
 
-        They are rounded toward zero, so that a result just below a power of two does not become that power, whose ulp
-        is larger. The results for all codes of a small format are stored, because users measure many implementations of
+        They are rounded toward zero because a result just below a power of two must not become that power, whose ulp is
+        larger. The results for all codes of a small format are stored, because users measure many implementations of
         one function.
         """
         fmt = self.argument
@@ -195,7 +194,7 @@ _PI = Fraction(884279719003555, 281474976710656)  # f64's: a place to sample, no
 
 @dataclass(frozen=True)
 class Chosen:
-    """Arguments in chunks. ``all``: every argument is among them. ``how``: the choice in words."""
+    """Arguments in chunks. ``all``: whether every argument is among them. ``how``: how they were chosen, in words."""
 
     chunks: Iterator[tuple[Codes, ...]]
     all: bool

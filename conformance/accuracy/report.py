@@ -27,10 +27,10 @@ _ROWS = 16
 
 
 class Interval(NamedTuple):
-    """Neighbouring binades of the argument whose largest errors are in one class of `HISTOGRAM`.
+    """Consecutive binades of the argument whose largest errors are in one class of `HISTOGRAM`.
 
-    ``low``, ``high``: the numbers at its ends, both within.
-    ``kappa``: the largest error in ulp, IEEE P3109's κ; None if no result in it is a number.
+    ``low``, ``high``: the numbers at its ends, which belong to it. ``kappa``: the largest error in ulp, IEEE P3109's κ;
+    None if no result is a number.
     """
 
     low: Fraction
@@ -134,7 +134,7 @@ class Accuracy:
         return f"{self.question} against {self.against}{version}: {self.arguments}"
 
     def lines(self) -> Iterator[str]:
-        """Yield the report."""
+        """Yield the report as lines of text."""
         tally = self.tally
         yield self.title
         for name, text in self.rows():
@@ -176,7 +176,7 @@ class Accuracy:
         return f"{count.number:,} of {of:,} {what}{first}"
 
     def example_text(self, example: Example | None) -> str:
-        """Describe one argument in words: the operands, the result and the correctly rounded result."""
+        """Return a text about one argument: the operands, the result and the correctly rounded result."""
         if example is None:
             return "none"
         fmt = self.question.result
@@ -184,7 +184,7 @@ class Accuracy:
         return f"{self.question.name}({self.operands_text(example)}) gives {_code_text(fmt, example.result)}{wanted}"
 
     def operands_text(self, example: Example) -> str:
-        """Describe the operands of an example: their values and codes."""
+        """Return a text with the values and codes of the operands of an example."""
         types = self.question.operand_types
         return ", ".join(_operand_text(type_, code) for type_, code in zip(types, example.operands, strict=True))
 
@@ -260,7 +260,9 @@ class Accuracy:
 
 
 def measured(asked: Question, implementation: Implementation, chosen: Chosen) -> Accuracy:
-    """Measure an implementation that does not refuse the question. Raises the errors of the implementation."""
+    """Ask an implementation that does not refuse the question for its results, and return its figures. Raises the
+    errors of the implementation.
+    """
     tally = AccuracyTally(asked)
     for operands in chosen.chunks:
         answer = implementation.results(asked, operands)

@@ -1,4 +1,4 @@
-"""Sum up the results of an implementation chunk by chunk: errors, special values, order and symmetry."""
+"""The figures of an implementation, collected chunk by chunk: errors, special values, order and symmetry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def classes_of(sizes: Floats) -> npt.NDArray[np.int64]:
 
 
 def class_text(low: float, high: float) -> str:
-    """Describe a class of errors by its ends."""
+    """Return the text for a class of errors: ``up to 0.5`` or ``1 to 2``, from its ends in ulp."""
     return f"up to {high:g}" if not low else f"{low:g} to {high:g}" if isfinite(high) else f"above {low:g}"
 
 
@@ -84,13 +84,13 @@ class AccuracyTally:
 
     ``compared``: the number of arguments with a result. ``unanswered``: the number without a result. ``why``: the first
     reason for that; ``open``: those whose correct result is poison. ``finite``: the compared arguments that are finite
-    numbers. ``wrong``: numbers that are not the correctly rounded ones. ``special``: wrong special values, by what they
-    are. ``flushed``: zeros in place of subnormal numbers, which are among ``wrong``. ``ulps``: the errors in ulp, of
-    the results that have one.
-    ``histogram``: these by the classes of `HISTOGRAM`. ``order``: neighbouring arguments whose results are in the
-    opposite order of the exact ones; ``neighbours``: the pairs compared. ``odd``, ``even``: pairs of arguments x and -x
-    whose results break that symmetry though the correctly rounded ones have it, None once these break it; ``mirrored``:
-    the pairs compared.
+    numbers. ``wrong``: numbers that are not the correctly rounded ones. ``special``: wrong special values, by their
+    kind. ``flushed``: zeros in place of subnormal numbers, which are among ``wrong``. ``ulps``: the errors in ulp, of
+    the results that have one. ``histogram``: the number of these errors in each class of `HISTOGRAM`. ``order``:
+    neighbouring arguments whose results are in the opposite order of the exact results; ``neighbours``: the number of
+    pairs that were compared. ``odd``, ``even``: pairs of arguments x and -x whose results do not have this symmetry,
+    although the correctly rounded results have it; None as soon as a pair of these does not have it. ``mirrored``: the
+    number of pairs that were compared.
     """
 
     question: Question
@@ -179,7 +179,7 @@ class AccuracyTally:
 
 
 class Kinds:
-    """The kinds of numbers of some codes, as masks: ``nan``, ``infinite``, ``number``, ``zero``, ``negative``."""
+    """Masks of some codes by the kind of number: ``nan``, ``infinite``, ``number``, ``zero``, ``negative``."""
 
     def __init__(self, fmt: FloatFormat, codes: Codes) -> None:
         self.nan: Mask = comparisons.is_nan(fmt, codes)

@@ -1,4 +1,6 @@
-"""Ask one oracle for one case, and sort its answers into equal, unspecified, known divergences and unexplained."""
+"""Ask an oracle for a case, and count its answers by outcome: equal, unspecified, a known divergence, or
+unexplained.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 
 class KnownWrong(NamedTuple):
-    """The wrong elements of an answer that a row predicts: results within its bound, and special values."""
+    """Masks of the wrong elements of an answer that a row predicts: results within its bound, and special values."""
 
     near: Mask
     special: Mask
@@ -40,8 +42,9 @@ class KnownWrong(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """A row that allows small errors of a tool in one op. ``ulps``: the largest distance, in steps from one value to
-    the next. ``special_values``: the largest number of wrong special values in a run.
+    """A row of the table of known differences that allows small errors of a tool in one op. ``ulps``: the largest
+    distance, in steps from one value to the next. ``special_values``: the largest number of wrong special values in a
+    run.
     """
 
     tool: str
@@ -68,7 +71,7 @@ class ErrorBound:
         return ours and case.op == self.op and case.results[:1] == (self.type,)
 
     def within(self, type_: ty.Type, expected: Codes, answer: Answer, wrong: Mask) -> KnownWrong:
-        """Return which wrong elements of an answer the row knows. Poison and traps are never among them."""
+        """Return the wrong elements of an answer that the row allows. Poison and traps are never among them."""
         near, special = np.zeros(wrong.shape, np.bool_), np.zeros(wrong.shape, np.bool_)
         if isinstance(type_, ty.FloatType):
             places = np.nonzero(wrong if answer.status is None else wrong & (answer.status == Status.VALUE))
@@ -113,10 +116,10 @@ SHOWN = 5
 class Tally:
     """The numbers of elements by their outcome, over several cases. Each element of each result is counted once.
 
-    ``known``: by the name of the divergence or of the error bound. ``reformed``: elements that a divergence predicts to
-    be wrong, but that the oracle has right. ``undefined``: elements with undefined behaviour for which the oracle still
-    has a value (a part of ``open``). ``failures``: the messages of `OracleError`. ``answered``: of one comparison, the
-    elements that have an answer for some result; a sum of tallies has none.
+    ``known``: by the name of the divergence or of the error bound. ``reformed``: elements that are right although a
+    divergence predicts that they are wrong. ``undefined``: elements with undefined behaviour for which the oracle still
+    has a value (a part of ``open``). ``failures``: the messages of `OracleError`. ``answered``: for one comparison, a
+    mask of the elements that have an answer for some result; None for a sum of tallies.
     """
 
     equal: int = 0
@@ -134,12 +137,12 @@ class Tally:
 
     @property
     def compared(self) -> int:
-        """Return the number of elements that have an answer."""
+        """The number of elements that have an answer."""
         return self.equal + self.open + self.apart + self.unexplained + self.known.total()
 
     @property
     def clean(self) -> bool:
-        """Tell whether nothing is unexplained and the oracle did not fail."""
+        """Whether no element is unexplained and the oracle did not fail."""
         return not self.unexplained and not self.failures
 
     def add(self, other: Tally) -> None:
@@ -155,8 +158,8 @@ class Tally:
 def check(
     oracle: Oracle, case: OpCase, inputs: Sequence[Codes], divergences: Sequence[KnownRow] = (), profile: Profile = SPEC
 ) -> Tally:
-    """Ask an oracle and compare its answers. ``inputs``: one array of codes per operand. A failure of the oracle is in
-    the tally.
+    """Ask an oracle for a case, compare its answers, and return the tally. ``inputs``: one array of codes for each
+    operand. A failure of the oracle is in the tally.
     """
     try:
         answers = ask(oracle, case, inputs)
@@ -194,10 +197,11 @@ def explaining_profiles(
 def compare(
     case: OpCase, inputs: Sequence[Codes], expected: Reference, answers: Sequence[Answer], rows: Sequence[KnownRow] = ()
 ) -> Tally:
-    """Count how given answers compare. ``rows``: the divergences and error bounds that apply to this tool and case.
+    """Compare answers with the expected results, and return the tally. ``rows``: the divergences and error bounds that
+    apply to this tool and case.
 
-    A mismatch is known only if it has exactly the bits, the poison or the trap that a divergence predicts, or if an
-    error bound covers it.
+    A wrong element is known only if it has exactly the bits, the poison or the trap that a divergence predicts, or if
+    an error bound allows it.
     """
     tally = Tally()
     judged = [

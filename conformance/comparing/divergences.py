@@ -1,7 +1,8 @@
-"""The known differences between real tools and the language: the rows of divergences.toml, each with the tool's bits.
+"""The known differences between real tools and the language: the rows of divergences.toml. Each predicts the tool's
+bits.
 
-A row never excuses inputs. It predicts bits, by a profile or by a formula of `QUIRKS`, and an answer is a known
-divergence only if it equals the prediction.
+A row does not exclude inputs from the comparison. It predicts bits, by a profile or by a formula of `QUIRKS`. An answer
+is a known divergence only if it equals the prediction.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
 
 
 def zero_of(index: int) -> Quirk:
-    """Make the prediction that an op returns operand ``index`` if both operands are zeros of any signs."""
+    """Return the prediction that an op returns operand ``index`` if both operands are zeros, whatever their signs."""
 
     def quirk(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
         type_ = case.result_types[0]
@@ -140,7 +141,7 @@ def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference
 
 
 def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict a floor division that adds -1 as a 64-bit number to an inexact negative quotient."""
+    """Predict a floor division that adds -1, as a 64-bit number, to a negative quotient that is not exact."""
     width = case.operand_widths[0]
     half, whole = 1 << (width - 1), 1 << width
     columns = [codes_to_ints(codes, width) for codes in (*inputs, expected.bits[0])]
@@ -158,7 +159,7 @@ def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Referenc
     bits.
 
     The result is clamped to the bounds of the storage type, if it has any, after this. How many low bits remain depends
-    on where the integers are kept before it. With one scale they are in memory, in whole bytes if unsigned; with
+    on where the integers are before the clamp. With one scale they are in memory, in whole bytes if unsigned; with
     several scales they are in the smallest register that holds them. 17 bits are stored in two parts, and LLVM takes
     the upper part, a single sign bit, from the register's sign. Folded casts stay in the storage type, where all of
     this gives the same result.
@@ -187,7 +188,9 @@ def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Referenc
 
 
 def f80_without_integer_bit(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict a conversion that derives the integer bit of f80 from the exponent, and otherwise is MLIR's expansion."""
+    """Predict a conversion that derives the integer bit of f80 from the exponent. In all else it is MLIR's
+    expansion.
+    """
 
     def read(code: int) -> int:
         field, fraction = code >> 64 & 0x7FFF, code & (1 << 63) - 1
@@ -231,7 +234,9 @@ def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference)
 
 
 def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict IREE's results if an operand is the negative NaN of a format whose only NaN is all ones."""
+    """Predict IREE's results if an operand is the negative NaN of a format whose only NaN is all ones, such as
+    f8E4M3FN.
+    """
     chosen = np.zeros(case.shape(inputs), np.bool_)
     for type_, codes in zip(case.operand_types, inputs, strict=True):
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
@@ -285,8 +290,8 @@ def _computed(op: str, case: OpCase, *operands: Codes) -> Codes:
 
 
 def fma_in_two_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict a fused multiply-add that rounds the product too. If that makes an infinity, its difference from another
-    one is the NaN of x86, which is negative.
+    """Predict a fused multiply-add that also rounds the product. If the product becomes an infinity, infinity minus
+    infinity gives the NaN of x86, which is negative.
     """
     (type_, *_) = case.operand_types
     assert isinstance(type_, ty.FloatType)
@@ -469,7 +474,9 @@ class Cancellation:
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
 
     def predict(self, inner: CastCase, outer: CastCase, codes: Codes) -> Codes | None:
-        """Return the tool's result for x, given as codes of the first source type; None if it does both casts."""
+        """Return the tool's result for x. ``codes``: x as a code of the operand of ``inner``. None if the tool does
+        both casts.
+        """
         if inner.source == outer.target:
             return codes
         for op in (inner.op, outer.op):
@@ -525,7 +532,9 @@ Row = TypeVar("Row", Divergence, Cancellation)
 
 
 def of_passes(rows: Sequence[Row], passes: Collection[str], tool: str) -> tuple[Row, ...]:
-    """Return the rows of some passes, for an oracle named ``tool`` that runs programs after these passes."""
+    """Return the rows that apply after some passes. ``passes``: the passes after which an oracle named ``tool`` runs
+    programs.
+    """
     return tuple(replace(row, tools=(tool,)) for row in rows if _matches(row.passes, tuple(passes)))
 
 

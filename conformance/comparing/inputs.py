@@ -91,9 +91,8 @@ def exact_value(case: OpCase, operands: tuple[int, ...]) -> Fraction | None:
 
 
 def tie(fmt: FloatFormat, exact: Fraction, code: int) -> int:
-    """Tell whether a number lies midway between two values of a format, given the code it was rounded to.
-
-    Return 1 if it was rounded up in magnitude, -1 if down, 0 if it is not a tie.
+    """Return 1 if ``exact`` lies midway between two values of a format and was rounded away from zero, -1 if it was
+    rounded toward zero, and 0 if it is not a tie. ``code``: the result of the rounding.
     """
     rounded = scalar.value(fmt, code)
     magnitude = code & (fmt.code_mask >> fmt.signed)
@@ -134,7 +133,9 @@ _FLAG_OUTCOMES = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """The combinations of operand classes that were hit, the number that exist, and the number of each outcome."""
+    """What a set of operands covers: the combinations of operand classes that occurred, the number of those that exist,
+    and the number of each outcome.
+    """
 
     combinations: frozenset[tuple[str, ...]]
     possible: int
@@ -156,7 +157,7 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """Return the combinations that were hit as a percentage of those that exist."""
+        """The percentage of the existing combinations that occurred."""
         return 100.0 * len(self.combinations) / self.possible if self.possible else 100.0
 
 
@@ -317,7 +318,9 @@ CHUNK = 1 << 19
 
 
 def is_exhaustive(case: OpCase, bits: int = EXHAUSTIVE_BITS) -> bool:
-    """Tell whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
+    """Tell whether all combinations of operand codes together are at most ``2**bits`` elements, and these can have one
+    axis.
+    """
     one_axis = len(container_shape((*case.operand_types, *case.result_types), 1)) == 1
     return one_axis and sum(case.operand_widths) <= bits
 
@@ -336,9 +339,10 @@ def every_input(case: OpCase, start: int = 0, stop: int | None = None) -> tuple[
 
 
 def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]:
-    """Return about ``count`` elements: combinations of corners first, then adversarial random codes, among them pairs
-    that are close or opposite. If there are too many corners, one combination of each class of operands is used, and
-    the others are chosen at random. Beyond `CRAFTED` elements, codes are uniform.
+    """Return about ``count`` elements for each operand: first combinations of corner codes, then random codes that are
+    chosen to find errors, for example pairs that are close or opposite. If there are too many corners, one combination
+    of each class of operands is used, and the others are chosen at random. Beyond `CRAFTED` elements, codes are
+    uniform.
     """
     shape = container_shape((*case.operand_types, *case.result_types), count)
     total = prod(shape)

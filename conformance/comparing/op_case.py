@@ -1,4 +1,6 @@
-"""One op for concrete element types and properties: the unit that the reference computes and an oracle is asked."""
+"""One op for concrete element types and properties. The reference computes such a case, and oracles are
+asked for it.
+"""
 
 from __future__ import annotations
 
@@ -45,39 +47,39 @@ class OpCase:
 
     @cached_property
     def definition(self) -> OpDefinition:
-        """Return the declaration of the op."""
+        """The declaration of the op."""
         return default_registry().require(self.op)
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """Return the element types of the operands."""
+        """The element types of the operands."""
         return tuple(as_type(spelling) for spelling in self.operands)
 
     @cached_property
     def result_types(self) -> tuple[ty.Type, ...]:
-        """Return the element types of the results."""
+        """The element types of the results."""
         return tuple(as_type(spelling) for spelling in self.results)
 
     @property
     def operand_widths(self) -> tuple[int, ...]:
-        """Return the widths of the operands' codes in bits."""
+        """The widths of the operands' codes in bits."""
         return tuple(width_of(type_) for type_ in self.operand_types)
 
     @property
     def is_along_an_axis(self) -> bool:
-        """Tell whether a type is quantised with parameters along an axis."""
+        """Whether a type is quantised with parameters along an axis."""
         return any(type_.startswith("!quant") and "{" in type_ for type_ in (*self.operands, *self.results))
 
     @property
     def rounding(self) -> Rounding:
-        """Return the rounding mode; to nearest even for an op without one."""
+        """The rounding mode; to nearest even for an op without one."""
         properties = dict(self.properties)
         spelled = properties.get("rounding", properties.get("roundingmode"))
         return next((mode for mode in Rounding if mode.spelling == spelled), Rounding.TO_NEAREST_EVEN)
 
     def unwritten(self) -> str | None:
-        """Say why no MLIR text can express this op with these properties: it is a function without an op, or the op has
-        no attribute for its rounding mode. None if a text can.
+        """Return why no MLIR text can express this op with these properties: it is a function without an op, or the op
+        has no attribute for its rounding mode. None if a text can.
         """
         if "." not in self.definition.name:
             return f"MLIR has no op for {self.op}"
@@ -105,7 +107,7 @@ class OpCase:
         return _kernel(self, tuple(shape), profile)
 
     def shape(self, inputs: Sequence[Codes]) -> tuple[int, ...]:
-        """Return the element shape of these operands."""
+        """Return the element shape of these operands, given as codes."""
         return element_shape(inputs[0], self.operand_widths[0])
 
     def values(self, inputs: Sequence[Codes]) -> tuple[Value, ...]:

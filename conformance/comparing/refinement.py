@@ -5,26 +5,25 @@ stages of a compilation, random programs, the reducer, and the solver, whose ter
 The *reference* is the first version, or halfulp itself. Each element of each result is judged by itself:
 
 =============  =====================================================  ==============================================
-verdict        the element of the reference                           that of the other
-=============  =====================================================  ==============================================
-identical      a value                                                the same bits
-refined        undefined                                              anything, a trap too
-refined        poison                                                 any bits or poison, but no trap
-refined        a NaN whose bits are open (`Open.NAN`)                 any NaN
-refined        a zero or infinity whose sign is open (`Open.SIGN`)    the same with either sign
-permitted      a number that a flag of the op leaves open             any value: neither equal nor wrong
+verdict        the element of the reference                           that of the other =============
+=====================================================  ============================================== identical      a
+value                                                the same bits refined        undefined
+anything, a trap too refined        poison                                                 any bits or poison, but no
+trap refined        a NaN whose bits are open (`Open.NAN`)                 any NaN refined        a zero or infinity
+whose sign is open (`Open.SIGN`)    the same with either sign permitted      a number that a flag of the op leaves open
+any value: neither equal nor wrong
                (`Open.VALUE`: reassoc, contract, arcp, afn)
 approximation  a value                                                wrong, but within an `ErrorBound` of the tool
 known          a value                                                wrong, and exactly what a `Divergence` predicts
-different      a value                                                other bits, poison, or a trap
-no answer      anything                                               nothing: it counts for nothing
-=============  =====================================================  ==============================================
+different      a value                                                other bits, poison, or a trap no answer
+anything                                               nothing: it counts for nothing =============
+=====================================================  ==============================================
 
 `verdicts` decides all rows except two: `check.compare` divides wrong elements into approximations, known divergences
-and others. A program that is undefined for an input allows anything for it, so its elements are not judged at all. The
-order of the two matters. If the *other* leaves bits unspecified that the reference does not, a third tool may choose
-wrong bits although the two agree here. `loosened` counts these elements, and then nothing is proven. Memory after a run
-and what a program prints are results like others.
+and others. If a program is undefined for an input, any result is allowed, so its elements are not judged at all. It
+matters which program is the reference. If the other program leaves bits unspecified that the reference specifies, a
+third tool may choose wrong bits for it, although the two programs agree here. `loosened` counts these elements; if
+there are any, nothing is proven. Memory after a run and what a program prints are results like others.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) ->
 def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -> Mask:
     """Return a mask of the elements of result ``index`` that are exactly as predicted: the same bits, poison or a trap.
 
-    Bits that the language leaves unspecified are not unspecified in a prediction. Where the op has undefined behaviour
+    A prediction specifies all bits, also those that the language leaves unspecified. If the op has undefined behaviour
     and the prediction names no trap, nothing counts as predicted.
     """
     status = np.full(element_shape(answer.bits, width_of(type_)), Status.VALUE, np.uint8)
@@ -129,10 +128,10 @@ def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -
 
 
 def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | None:
-    """Say what is wrong with the form of an answer for elements of this type and shape; None if it is right.
+    """Return what is wrong with the form of an answer for elements of this type and shape; None if it is right.
 
-    Codes have the dtype and limbs of their width and no bits above it; there is one `Status` for each element. Without
-    this check, NumPy would broadcast a single result to all elements and count it as many agreements.
+    Codes must have the dtype and limbs of their width and no bits above it, and there must be one `Status` for each
+    element. Without this check, NumPy would broadcast a single result to all elements and count it as many agreements.
     """
     width = width_of(type_)
     bits, status = np.asarray(answer.bits), answer.status
@@ -231,7 +230,7 @@ def mismatch_at(
 
 
 def places_of(mask: Mask) -> list[tuple[int, ...]]:
-    """Return the places of the elements that a mask names, in order."""
+    """Return the indices of the elements that a mask selects, in row-major order."""
     return [tuple(map(int, place)) for place in np.argwhere(mask)]
 
 
@@ -240,7 +239,7 @@ def places_of(mask: Mask) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Judged:
-    """One result that was compared."""
+    """One result that was compared, with a verdict on each element."""
 
     #: The number of the result.
     index: int
@@ -255,21 +254,21 @@ class Judged:
 
     @property
     def wrong(self) -> Mask:
-        """The elements that are different."""
+        """A mask of the elements that are different."""
         return np.asarray(self.verdicts == Verdict.MISMATCH)
 
     @property
     def doubtful(self) -> Mask:
-        """The elements that are different, or that are equal only because a flag permits it."""
+        """A mask of the elements that are different, or that are allowed only because a flag permits it."""
         return np.asarray(self.wrong | (self.verdicts == Verdict.APART))
 
     @property
     def first(self) -> Mismatch | None:
-        """The first element that is different."""
+        """The first element that is different; None if there is none."""
         return next((self.mismatch(place) for place in places_of(self.wrong)[:1]), None)
 
     def count(self, counts: Counter[Verdict]) -> None:
-        """Add the verdicts to counts."""
+        """Add the number of each verdict to ``counts``."""
         for verdict in Verdict:
             counts[verdict] += int(np.count_nonzero(self.verdicts == verdict))
 
@@ -285,7 +284,9 @@ class Judged:
 
 
 def judged(value: Value, other: Value | Answer, index: int = 0) -> Judged:
-    """Judge one result. ``other``: the result of another implementation or another version."""
+    """Compare one result with that of another implementation or another version, and return the verdicts. ``index``:
+    the number of the result.
+    """
     answer = answer_of(other) if isinstance(other, Value) else other
     expected = Reference((value.bits,), None if value.poison is None else value.poisoned, None, value.open)
     kept = other if isinstance(other, Value) else None
@@ -293,7 +294,7 @@ def judged(value: Value, other: Value | Answer, index: int = 0) -> Judged:
 
 
 def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Judged]:
-    """Judge all results. Raise OracleError for answers that `require_answers` refuses."""
+    """Compare all results, and return the verdicts. Raises OracleError for answers that `require_answers` refuses."""
     require_answers([value.element_type for value in expected], [value.shape for value in expected], answers)
     return [judged(value, answer, index) for index, (value, answer) in enumerate(zip(expected, answers, strict=True))]
 
@@ -313,7 +314,7 @@ class Reasons:
         self._first: dict[tuple[str | None, str], str] = {}
 
     def add_error(self, error: HalfulpError, count: int = 1) -> None:
-        """Count runs that ended with an error."""
+        """Count runs that ended with this error. ``count``: their number."""
         place = "" if error.location is None else spell_place(error.location)
         self.counts[self._first.setdefault((error.op, place), reason_of(error))] += count
 
@@ -358,8 +359,8 @@ def identical(one: Value, two: Value) -> bool:
 
 
 def loosened(one: Value, two: Value) -> int:
-    """Count the elements for which the language allows other bits in the second version than in the first, so that
-    another tool may choose bits that the first version does not allow.
+    """Return the number of elements for which the language allows bits in the second version that it does not allow in
+    the first. There another tool may choose bits that the first version does not allow.
     """
     if two.open is None:
         return 0
@@ -392,11 +393,15 @@ class Truth:
     nearer: str
 
     def text(self, expected: str, got: str) -> str:
-        """Say which of two results is nearer to the exact number. ``expected``, ``got``: the names of the results."""
+        """Return a text that says which of two results is nearer to the exact number. ``expected``, ``got``: their
+        names.
+        """
         return f"exactly {self.exact:.17g}; {self.distances(expected, got)}"
 
     def distances(self, expected: str, got: str) -> str:
-        """Say how far both results are from the exact number, and which is nearer."""
+        """Return a text that says how far both results are from the exact number, and which is nearer. ``expected``,
+        ``got``: their names.
+        """
         names = {"expected": expected, "got": got, "": "neither"}
         texts = [ulps_text(self.expected), ulps_text(self.got)]
         if self.nearer and texts[0] == texts[1]:
@@ -406,7 +411,9 @@ class Truth:
 
 
 def record_of(truth: Truth | None) -> dict[str, object] | None:
-    """Return the fields for JSON, which has no infinities; return None for None."""
+    """Return a `Truth` as fields for JSON. An infinity becomes None, since JSON has no infinities. Return None for
+    None.
+    """
     if truth is None:
         return None
     sizes = {"expected": truth.expected, "got": truth.got}

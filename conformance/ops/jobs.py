@@ -1,8 +1,8 @@
-"""The plan of a conformance run, its jobs, one case for one oracle each, and the report of their results.
+"""The plan of a conformance run, its jobs, and the report of their results. A job asks one oracle for one case.
 
-`FAMILIES` is the plan: which oracles answer cases, and how many elements of each case are asked. At level ``full``,
-small spaces are enumerated and large ones sampled deeply (`make conformance`). At level ``sample``, every case gets a
-few elements, so that tests and CI see each of them.
+`FAMILIES` is the plan: it says which oracles answer which cases, and for how many elements of each. At level ``full``,
+small sets of inputs are enumerated and large ones sampled deeply (`make conformance`). At level ``sample``, every case
+gets a few elements, so that tests and CI run each case.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ def quantization() -> Iterator[OpCase]:
 class Family:
     """Cases for the same oracles, with the number of elements of each case at each level.
 
-    Level full enumerates a case whose operands have at most ``bits`` bits together. If ``sample`` is 0, level sample
-    skips the family.
+    At level full, all inputs are used if the operands have at most ``bits`` bits together. If ``sample`` is 0, level
+    sample skips the family.
     """
 
     name: str
@@ -369,9 +369,10 @@ def _interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Return a pool of processes that start fresh: C++ tools do not survive a fork in every state.
+    """A context manager that gives a pool of processes. They start fresh and are not forked, since C++ tools do not
+    survive a fork in every state.
 
-    On exit the pool waits for running work; an interrupt or SIGTERM ends the processes.
+    At the end it waits for work that is running; an interrupt or SIGTERM ends the processes.
     """
     others = set(active_children())
     with _Pool(workers, get_context("spawn"), initializer=_begin) as pool:
@@ -433,14 +434,16 @@ class ConformanceReport:
         return total
 
     def known(self) -> dict[str, Counter[str]]:
-        """Count per oracle the elements that each divergence explains."""
+        """Return, for each oracle, the number of elements that each divergence explains."""
         counts: dict[str, Counter[str]] = {}
         for (name, _, _), tally in self.tallies.items():
             counts.setdefault(name, Counter()).update(tally.known)
         return counts
 
     def changed(self) -> list[str]:
-        """Return texts about known differences that are not as their rows say: `stale`, `unpinned` and `exceeded`."""
+        """Return texts about known differences that do not agree with their rows: the results of `stale`, `unpinned`
+        and `exceeded`.
+        """
         return [*self.stale(), *self.unpinned(), *self.exceeded()]
 
     def unpinned(self) -> list[str]:
@@ -539,7 +542,7 @@ def _done(todo: Sequence[Job], workers: int) -> Iterator[tuple[Job, Tally, Cover
 
 
 def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
-    """Do one job. Return its coverage if the answers were compared."""
+    """Do one job, and return it with its tally. The coverage is returned too if the answers were compared."""
     try:
         return _done_job(job)
     except Exception as error:  # one case must not lose an hour's work

@@ -1,8 +1,7 @@
-"""Memory that arrays use again, in processes whose environment tells malloc to give it back at once.
-
-Dask's nanny starts its workers with ``MALLOC_TRIM_THRESHOLD_=65536``. With such a variable, glibc no longer adapts its
-thresholds: each larger array is new memory, which the kernel clears page by page when it is written. Computing in
-chunks then takes three to eight times as long.
+"""A context manager that keeps freed memory for new arrays, in processes whose environment makes malloc return it at
+once. <<thresholds: each larger array is new memory, which the kernel clears page by page when it is written. Computing
+in chunks then takes three to eight times as long. >>thresholds. Each larger array then is new memory, which the
+operating system clears page by page when it is written, and computing in chunks takes three to eight times as long.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sweep as a document that people read and check: docs/conformance.md."""
+"""The results of a conformance run as a document for people: docs/conformance.md."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ def _unexplained(report: ConformanceReport) -> list[str]:
 
 
 def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
-    """Describe a mismatch: the operands, the right result with its exact value, the result of the tool, and the
-    distance.
+    """Return a text about a mismatch: the operands, the right result with its exact value, the result of the tool, and
+    the distance.
     """
 
     def spelled(type_index: int, code: int, result: bool) -> str:
@@ -313,7 +313,7 @@ class Verification:
 
     @property
     def differs(self) -> bool:
-        """Tell whether there is a difference that no row explains."""
+        """Whether there is a difference that no row explains."""
         return bool(self.tally.unexplained)
 
 
@@ -326,8 +326,8 @@ def verify(
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
-    """Ask an oracle for every input if there are at most ``2**bits``, else for ``count`` of them. An oracle that has
-    results for certain operands only is asked for those.
+    """Ask an oracle for a case: for all inputs if there are at most ``2**bits``, else for ``count`` of them. An oracle
+    that has results for certain operands only is asked for those.
 
     Raises LimitExceeded if the operands would take too much memory.
     """

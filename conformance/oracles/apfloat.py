@@ -112,7 +112,7 @@ def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
 
 
 def flags_of(status: int) -> int:
-    """Convert an opStatus to halfulp's flags."""
+    """Return an opStatus of LLVM as halfulp's flags."""
     return sum(int(flag) for bit, flag in STATUS_BITS if status & bit)
 
 
@@ -213,17 +213,17 @@ class APFloat:
         return self._store(x), flags_of(status or 0)
 
     def binary(self, op: str, fmt: FloatFormat, a: int, b: int, rounding: Rounding) -> tuple[int, int]:
-        """Call ``op``: add, subtract, multiply, divide, or remainder (fmod)."""
+        """Return the result of ``op``: add, subtract, multiply, divide, or remainder (fmod)."""
         if op == "remainder":
             return self._applied(self._mod, fmt, (a, b))
         return self._applied(self._binary[op], fmt, (a, b), ROUNDING_MODES[rounding])
 
     def fma(self, fmt: FloatFormat, a: int, b: int, c: int, rounding: Rounding) -> tuple[int, int]:
-        """Call ``fusedMultiplyAdd``."""
+        """Return the result of ``fusedMultiplyAdd``."""
         return self._applied(self._fma, fmt, (a, b, c), ROUNDING_MODES[rounding])
 
     def negate(self, fmt: FloatFormat, a: int) -> tuple[int, int]:
-        """Call ``changeSign``."""
+        """Return the result of ``changeSign``."""
         return self._applied(self._change_sign, fmt, (a,))
 
     def compare(self, fmt: FloatFormat, a: int, b: int) -> int:

@@ -1,7 +1,7 @@
 """Write cases and programs as modules without arguments, and read the results that a tool printed.
 
 Operands are constants. An element is written as an integer of its width, and the program casts it to its own type,
-since no spelling of a float keeps the bits of every NaN in every tool. An integer or index is written directly. The
+since no way to write a float keeps the bits of every NaN in every tool. An integer or index is written directly. The
 last part runs programs with an oracle that answers single ops.
 """
 
@@ -116,7 +116,7 @@ class Builder:
         return self._cast(self.append("arith.constant", [], stored, value=value), container)
 
     def returns(self, value: SSAValue) -> None:
-        """Return a value as integers from the function, after those returned before.
+        """Make the function return a value as integers, after the values that it returned so far.
 
         The value is returned without a cast if it has no bit pattern, or a shape that the tool determines: the verifier
         rejects a cast of either.
@@ -128,7 +128,9 @@ class Builder:
             self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(element))))
 
     def ask(self, case: OpCase, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
-        """Apply a case's op to tensors of that shape, or to scalars, and return the results."""
+        """Append the op of a case, applied to tensors of this shape (None: to scalars), and make the function return
+        its results.
+        """
         operands = [
             self.constant(codes, element if shape is None else ty.TensorType(shape, element))
             for codes, element in zip(inputs, case.operand_types, strict=True)
@@ -160,14 +162,14 @@ def _example(case: OpCase, shape: tuple[int, ...] | None) -> Operation:
 
 @dataclass(frozen=True)
 class ClosedText:
-    """A program as text, whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
+    """A program as text. Its entry ``@halfulp_entry`` calls the function with its arguments as constants."""
 
     text: str
     results: tuple[ty.Type, ...]
 
 
 def closed(program: ClosedProgram) -> ClosedText | Unanswered:
-    """Return the program without arguments, or the reason why MLIR 22 cannot express it."""
+    """Return the program as text without arguments, or the reason why MLIR 22 cannot express it."""
     module = program.module
     function = module.lookup(program.function)
     if function is None or function.name != "func.func":
@@ -262,7 +264,9 @@ def entry_of(module: Module) -> Operation:
 
 
 def has_loop_to_unroll(module: Module, most: int) -> bool:
-    """Tell whether the entry has outermost ``scf.for`` loops with constant bounds, each of at most ``most`` rounds."""
+    """Tell whether the entry contains outermost ``scf.for`` loops with constant bounds, each of at most ``most``
+    iterations.
+    """
     counts = []
     stack = [op for block in entry_of(module).regions[0].blocks for op in block.operations]
     while stack:
@@ -301,7 +305,7 @@ def constant_of(value: SSAValue) -> Answer | None:
 
 
 def refused_by_schema(case: OpCase) -> str | None:
-    """Say why MLIR 22 does not read the op: the op or one of its properties is newer, or is not MLIR's. None if it
+    """Return why MLIR 22 does not read the op: the op or one of its properties is newer, or is not MLIR's. None if it
     reads the op.
     """
     unwritten = case.unwritten()
@@ -328,7 +332,8 @@ DEPTH = 64
 
 
 class ByOps:
-    """An oracle for programs made of ``oracle``: straight-line code of elementwise ops, constants and calls.
+    """An oracle for programs that asks ``oracle``, an oracle for single ops. The programs may have elementwise ops,
+    constants and calls, but no branches.
 
     An op that the oracle refuses is unanswered, and so is everything computed from it. A trap stops the program.
     """
@@ -399,7 +404,7 @@ class ByOps:
 
 
 def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
-    """Return codes of that element shape along one axis."""
+    """Return codes of this element shape as an array of one axis of elements."""
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 

@@ -67,13 +67,15 @@ TRAPS = 256
 
 
 def compiler() -> Tool:
-    """Return iree-compile. Raise Unavailable with the reason."""
+    """Return the program iree-compile. Raises Unavailable with the reason if it is missing."""
     program = _binary("iree-compile", "iree.compiler", "_mlir_libs")
     return find_tool(program, "HALFULP_IREE_COMPILE", VERSION, r"IREE compiler version (\d+(?:\.\d+)*)")
 
 
 def converter() -> Tool:
-    """Return iree-opt, which is used only to find out the version of its LLVM. Raise Unavailable with the reason."""
+    """Return the program iree-opt, which is used only to find the version of its LLVM. Raises Unavailable with the
+    reason if it is missing.
+    """
     program = _binary("iree-opt", "iree.compiler", "_mlir_libs")
     return find_tool(program, "HALFULP_IREE_OPT", _LLVM_VERSION)
 

@@ -89,7 +89,7 @@ class MlirTools:
 
 
 def library(runner: Tool, name: str) -> str:
-    """Return the path of a library that belongs to an mlir-runner. Raises Unavailable."""
+    """Return the path of a run-time library that belongs to an mlir-runner. Raises Unavailable."""
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(runner.path))), "lib")
     for suffix in (".22.1", ""):
         path = os.path.join(folder, name + suffix)
@@ -125,7 +125,7 @@ class JitOracle:
         return refused or self.refuses_op(case.operation(None))
 
     def refuses_type(self, type_: ty.Type) -> str | None:
-        """Say why values of a type cannot be lowered; None if they can."""
+        """Return why values of a type cannot be lowered; None if they can."""
         element = ty.element_type(type_)
         if isinstance(type_, ty.TensorType | ty.MemRefType):
             return f"{self.name} runs scalars, vectors, and nonempty tensors of static shape"
@@ -140,7 +140,7 @@ class JitOracle:
         return None if isinstance(element, ty.IndexType) else f"{element} has no lowering"
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Say why an op cannot be lowered although its types can; None if it can."""
+        """Return why an op cannot be lowered although its types can; None if it can."""
         return None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
@@ -276,7 +276,9 @@ class MlirNative(JitOracle):
 
 
 def without_code(op: Operation) -> str | None:
-    """Say why LLVM 22 has no code for an op on x86: it crashes, or calls a missing function. None if it has code."""
+    """Return why LLVM 22 has no code for an op on x86: it crashes, or calls a function that is missing. None if it has
+    code.
+    """
     if not op.operands or not op.results:
         return None
     if op.name == "arith.addui_extended" and isinstance(ty.element_type(op.results[0].type), ty.IndexType):
@@ -450,9 +452,8 @@ PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewlin
 
 
 class TensorRunner:
-    """mlir-runner on functions of tensors with static shapes. ``stage``: the stage through which they are lowered.
-
-    Raises Unavailable if the tools of MLIR 22 are missing.
+    """An oracle for functions of tensors with static shapes: mlir-runner executes them. ``stage``: the lowering that
+    they go through before.
     """
 
     def __init__(self, stage: str = "loops") -> None:

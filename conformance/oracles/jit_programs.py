@@ -93,7 +93,9 @@ class Child(NamedTuple):
 
 
 def signal_of(status: int) -> int:
-    """Return the signal in a status of waitpid. A child that called exit with an error counts as aborted."""
+    """Return the number of the signal in ``status``, a status of waitpid; 0 if there is none. A child that called exit
+    with an error counts as aborted.
+    """
     return status & 0x7F or (6 if status >> 8 & 0xFF else 0)
 
 
@@ -108,7 +110,7 @@ def spliced(module: Module, text: str) -> str:
 
 
 def codes_of_limbs(limbs: Codes, width: int, shape: tuple[int, ...]) -> Codes:
-    """Convert rows of limbs to the codes of an array."""
+    """Return rows of limbs as the codes of an array of this element shape."""
     return limbs.reshape(code_shape(shape, width)).astype(storage_dtype(width))
 
 
@@ -123,9 +125,10 @@ def _bits_type(type_: ty.Type) -> str:
 
 
 def case_text(case: OpCase, columns: list[Codes], batch: int, group: int) -> str:
-    """Write the operands in memory, a function that applies the op to one element and prints the result, and the entry.
+    """Return the text of a module that computes a case: the operands in memory, a function that applies the op to one
+    element and prints the result, and the entry.
 
-    The first ``batch`` elements run in groups, the others alone.
+    The first ``batch`` elements run in groups of ``group``, each group in one child process; the others run alone.
     """
     count = len(columns[0])
     lines = []
@@ -208,7 +211,7 @@ def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -
 
 
 def print_value(body: list[str], value: str, name: str, type_: ty.Type) -> None:
-    """Write code that prints a scalar's code, one limb per line."""
+    """Append the code that prints a scalar's code, one limb per line, to ``body``."""
     width = width_of(type_)
     bits = _bits_type(type_)
     if isinstance(type_, ty.FloatType | ty.IndexType):
@@ -347,7 +350,7 @@ class PreparedProgram:
         return "\n".join([*lines, "    return", "  }", ""])
 
     def answers(self, child: Child) -> tuple[Answer, ...] | OracleError:
-        """Read the results from what the program's process printed."""
+        """Return the results of a program from what its process printed."""
         if child.signal == SIGALRM:
             return OracleError("hang", f"the program did not end in {CHILD_SECONDS} s")
         widths = [width_of(ty.element_type(type_)) for type_ in self.results]

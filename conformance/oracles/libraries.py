@@ -109,7 +109,9 @@ _TWO = frozenset({"atan2", "hypot", "pow", "fmod"})
 
 
 class LlvmLibc:
-    """The library: ``path`` of the shared one, and the functions in it. Raises Unavailable without it or a compiler."""
+    """The LLVM C library: the path of its shared library, and its functions. Raises Unavailable if the library or a C
+    compiler is missing.
+    """
 
     def __init__(self) -> None:
         archive = _archive()

@@ -1,4 +1,4 @@
-"""mlir-opt, written with MLIR's Python bindings: the child process of `mlir_opt`.
+"""A program that does what mlir-opt does, by MLIR's Python bindings. `mlir_opt` starts it as a child process.
 
     python -P mlir_child.py PACKAGE [OPTION ...] < FILE      as mlir-opt
     python -P mlir_child.py PACKAGE --serve=BYTES            many requests, with at most so many bytes of memory

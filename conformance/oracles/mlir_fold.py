@@ -82,9 +82,9 @@ class MlirFold:
         return pr.refused_by_schema(case)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Fold large tensors first. If one element does not fold, the whole tensor does not. So elements that seem
-        likely not to fold are asked alone, and a tensor that does not fold is asked again in parts, until `QUESTIONS`
-        are used up.
+        """Return the results of folding. Large tensors are folded first. If one element does not fold, its whole tensor
+        does not. So elements that seem likely not to fold are asked alone, and a tensor that does not fold is asked
+        again in parts, until `QUESTIONS` are used up.
         """
         shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
@@ -96,7 +96,7 @@ class MlirFold:
         return tuple(Answer(a.bits.reshape((*shape, *a.bits.shape[1:])), _status(a, shape), a.why) for a in answers)
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Fold programs, hundreds in a process, and return the results that become constants."""
+        """Fold programs, hundreds of them in one process, and return the results that become constants."""
         return run_folding(self._tool, programs, RUNNING)
 
 
@@ -209,10 +209,10 @@ def _missing(type_: ty.Type) -> Answer | None:
 
 
 class Asking:
-    """One case that mlir-opt computes; the answers are filled in place.
+    """A case for which mlir-opt is asked; the answers are filled in place.
 
-    ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements probably do not fold.
-    ``questions``: the number of ops that may be asked for them.
+    ``inputs``: the operands, along one axis. ``pipeline``: the passes. ``profile``: used to find the elements that
+    probably do not fold. ``questions``: the number of ops that may be asked for them.
     """
 
     def __init__(

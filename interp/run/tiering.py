@@ -1,10 +1,10 @@
-"""Decide when a function is compiled, and go back to the executor where its code stops.
+"""The choice between the executor and machine code for each call of a function, and the way back if machine code stops.
 
-halfulp has two ways to run a function. The executor (`Run.execute`) knows everything: poison and its origins,
-undefined behaviour, errors with their places, printing, traces. It takes 0.2 to 0.4 microseconds an op. Machine code
+halfulp has two ways to run a function. The executor (`Run.execute`) knows everything: poison and its origins, undefined
+behaviour, errors with their places, printing, traces. It takes 0.2 to 0.4 microseconds an op. Machine code
 (`halfulp.interp.run.compiled`) knows only values that are clean, and takes about a nanosecond an op, but costs time to
-make: 20 milliseconds for a small function, seconds for a large one. This module decides which way a call goes, so that
-nobody can tell the two apart but by the clock.
+make: 20 milliseconds for a small function, seconds for a large one. This module decides which way a call goes. Both
+ways give the same results; only the time differs.
 
 **Which functions.** A function `is_promising` if it has regions, branches or calls (a straight line of ops never runs
 long), and if every op, in it and in all that it calls, seems to be one that code covers: an elementwise kernel, a
@@ -13,16 +13,16 @@ call through Python. This is asked of the declarations, and costs no lowering; l
 do and raise `NotCompiled`. The settings matter too (`limits.may_compile`): a run that somebody watches op by op, that
 records, or that takes random bits is never compiled, nor is one with Python functions of the user in it.
 
-**When.** Compiling pays once the executor has spent as much time as compiling takes: that is `PAYS` steps, where a
-step is an op. Steps are the clock because the executor counts them anyhow, they do not depend on the machine or on
-what else runs on it, and so a program takes the same way each time. Short runs add up: a function that took 1,000
-steps in each of 100 calls is compiled at the call after them.
+**When.** Compiling pays once the executor has spent as much time as compiling takes: that is `PAYS` steps, where a step
+is an op. Steps are the clock because the executor counts them anyhow, they do not depend on the machine or on what else
+runs on it, and so a program takes the same way each time. Short runs add up: a function that took 1,000 steps in each
+of 100 calls is compiled at the call after them.
 
 But a single call may be the long one, and when it begins nobody knows. So it begins as a `CompileTrial`: the executor
 runs the function with a limit of the steps left until `PAYS`. If it ends before, that was the run. If it meets the
-limit, all memory that it may have written is put back (`Copy`), its steps are given back, and the machine code runs
-the function from its start. At worst this wastes as much time as compiling takes, so a run is never slower than about
-twice the better way.
+limit, all memory that it may have written is put back (`Copy`), its steps are given back, and the machine code runs the
+function from its start. At worst this wastes as much time as compiling takes, so a run is never slower than about twice
+the better way.
 
     a call of f, 30,000 steps spent before; memory of 1 kB
       trial: at most 70,000 steps in the executor
@@ -32,11 +32,10 @@ twice the better way.
 Copying is not free either. Of memory above `_MUCH` bytes no trial is made: code runs at once if the last run took so
 many steps that a copy is small beside it (`_BYTES_OF_A_STEP`), or, at the first run, if there are loops in loops.
 
-**Which calls.** `Entered` is the function with which a run begins. `Called` is one that the executor calls in a
-program whose outer function cannot be compiled, for example since it prints. It needs loops in loops to be tried, and
-must not touch globals, whose memory is made once in a run and would not be put back. While a trial runs
-(``run.tries``), calls in it are not tried themselves: they belong to it. Code that calls functions contains them; they
-are not asked here.
+**Which calls.** `Entered` is the function with which a run begins. `Called` is one that the executor calls in a program
+whose outer function cannot be compiled, for example since it prints. It needs loops in loops to be tried, and must not
+touch globals, whose memory is made once in a run and would not be put back. While a trial runs (``run.tries``), calls
+in it are not tried themselves: they belong to it. Code that calls functions contains them; they are not asked here.
 
 **What a guard does.** Code is made for clean values, and looks where it must: a *guard* is an instruction that stops
 the run if what follows would need the executor. There are guards for an index outside of a memref, for memory that is
@@ -62,12 +61,12 @@ every function stays with the executor. With ``llvm`` it is compiled at once, wi
 cases the results are the same, and `tests/interp/run/test_ways_of_running.py` compares them on random programs.
 
 **To change it.** An op joins by ``words`` in its declaration, a function of the op and a `FunctionLowering`. It must
-guard all that its evaluator checks: a missing guard is a wrong result that no error tells. An op with an effect
-outside of memory must not be silent. `tests/interp/run/compiled` compares code with the executor, also in the middle
-of a loop that has written.
+guard all that its evaluator checks: a missing guard is a wrong result that no error tells. An op with an effect outside
+of memory must not be silent. `tests/interp/run/compiled` compares code with the executor, also in the middle of a loop
+that has written.
 
-Elementwise ops on whole tensors follow the same idea, by elements instead of steps: see `halfulp.interp.run.chains`.
-So do batches: see `halfulp.interp.run.batch.program`, where each lane stops for itself.
+Elementwise ops on whole tensors follow the same idea, by elements instead of steps: see `halfulp.interp.run.chains`. So
+do batches: see `halfulp.interp.run.batch.program`, where each lane stops for itself.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ class _Code:
 
 
 class CompileTrial:
-    """Runs of a function by the executor, until it has taken enough steps for machine code to save time. ``spent``: the
+    """Runs of a function by the executor until it has taken so many steps that machine code saves time. ``spent``: the
     number of these steps.
     """
 
@@ -155,8 +154,8 @@ class CompileTrial:
         self.spent = 0
 
     def run(self, run: Run, frame: Frame, memories: Sequence[Allocation]) -> bool:
-        """Run the function to its end. Return False if it takes too many steps; memory and the remaining steps then
-        have their earlier state.
+        """Run the function to its end, and return True. If it takes too many steps, restore memory and the remaining
+        steps, and return False.
         """
         copies = [Copy(memory) for memory in memories]
         limit = run.steps

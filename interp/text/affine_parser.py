@@ -38,7 +38,9 @@ class TokenParser(Cursor):
         return text
 
     def string_of(self, token: str, index: int) -> str:
-        """Return the string of a literal token; for a symbol, that of the part after its ``@``."""
+        """Return the string of a literal token, or the name in a symbol token. ``index``: the index of the token, for
+        errors.
+        """
         if "\\" not in token:
             return token[1:-1]
         start = 1 if token[0] == '"' else 2
@@ -84,7 +86,8 @@ class TokenParser(Cursor):
         return token
 
     def integer_code(self, token: str, at: int, negative: bool, type: Type, message: str) -> int:
-        """Return the bit pattern of an integer literal. Raises ParseError with ``message`` if it does not fit.
+        """Return the bit pattern of an integer literal of a type. ``at``: the index of the token. Raises ParseError
+        with ``message`` if the type does not hold it.
 
         A positive literal of a signless type may use all its bits (255 : i8); a signed type and index may not.
         """
@@ -103,7 +106,9 @@ class TokenParser(Cursor):
         return value
 
     def float_code(self, token: str, at: int, negative: bool, type: FloatType) -> int:
-        """Return the bit pattern of a float literal: a decimal one is rounded, a hexadecimal one is the pattern."""
+        """Return the bit pattern of a float literal of a type. A decimal literal is rounded; a hexadecimal literal is
+        the bit pattern itself. ``at``: the index of the token.
+        """
         format = type.format
         if "." in token:
             if negative and not format.signed:

@@ -1,7 +1,8 @@
 """An op's custom form: its assembly format, compiled into a parser and a printer on first use.
 
-A parser is a list of closures, one per element of the format (`halfulp.interp.text.directives`). Types that are not
-written are then solved from the op's type rules, once per combination of those that are.
+A parser is a list of closures, one for each element of the format (`halfulp.interp.text.directives`). The types that
+the text does not write then follow from the type rules of the op. They are found once for each combination of written
+types.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class AttributeParser(ElementsParser):
         return attribute
 
     def enum_brackets(self, definition: EnumDefinition, prefix: str = "") -> Attribute:
-        """Read ``<keyword>`` or ``<flag, flag>``. ``prefix`` stands in front of the messages."""
+        """Read ``<keyword>`` or ``<flag, flag>``. ``prefix``: the beginning of error messages."""
         self.expect("<")
         value = self.enum_keyword(definition, prefix)
         while definition.flags and self.take(","):
@@ -201,7 +201,7 @@ class AttributeParser(ElementsParser):
         return definition.attribute(value)
 
     def enum_keyword(self, definition: EnumDefinition, prefix: str = "") -> int:
-        """Read one keyword of an enum."""
+        """Read one keyword of an enum and return its number. ``prefix``: the beginning of error messages."""
         word = self.tokens[self.pos].strip('"')
         value = definition.cases.get(word)
         if value is None:

@@ -1,6 +1,7 @@
-"""The elements of the assembly notation, compiled for an op: each with its reading and its printing.
+"""The elements of the assembly notation, compiled for an op: each becomes a function that reads it and one that prints
+it.
 
-Reading steps over tokens and notes in an `OpReading` what they say. Printing adds to an `Out`.
+A reader moves over tokens and stores what they say in an `OpReading`. A printer adds text to an `Out`.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ ReadAttribute = Callable[[OpParser], Attribute]
 
 
 class PropertyForm(NamedTuple):
-    """The form of a property. ``begins`` tells whether a token can be its first token; it is None if tokens cannot
-    decide that.
+    """The text form of a property: how it is read and printed. ``begins`` tells whether a token can be its first token;
+    it is None if a token cannot decide this.
     """
 
     read: ReadAttribute
@@ -108,12 +109,12 @@ def _shape_of(kind: AttributeConstraint) -> str:
 
 
 def is_unit(prop: Property) -> bool:
-    """Tell whether a property is a unit attribute. It is not written itself: the optional group around it is."""
+    """Tell whether a property is a unit attribute. Its text is only the optional group around it."""
     return isinstance(prop.kind, AttributeConstraint) and _shape_of(prop.kind) == "unit"
 
 
 def property_form(prop: Property, prefix: str) -> PropertyForm:
-    """Return the form of a property; ``prefix`` stands in front of the messages of its errors."""
+    """Return the text form of a property. ``prefix``: the beginning of its error messages."""
     kind = prop.kind
     if isinstance(kind, EnumDefinition):
         return PropertyForm(_enum_reader(prop.name, kind, prefix), _print_enum(kind), kind.cases.__contains__)
@@ -218,8 +219,8 @@ class Slots:
         }
 
     def of(self, name: str) -> list[int]:
-        """Return the slots of a name in a format; ``operands`` and ``results`` are the names of all operands and all
-        results.
+        """Return the indices of the slots that a name in a format stands for. The names ``operands`` and ``results``
+        stand for all operands and all results.
         """
         if name in self.index:
             return [self.index[name]]
@@ -249,7 +250,7 @@ class Slots:
 
 
 class OpReading:
-    """The parts of one op that were read: tokens of operands, types by slot, and the rest."""
+    """The parts of one op while it is read: the tokens of its operands, the types by slot, and the rest."""
 
     __slots__ = ("attributes", "named", "operands", "properties", "regions", "start", "successors", "types")
 

@@ -127,8 +127,8 @@ class LocationParser(TypeParser):
 
 
 def fused(parts: list[loc.Location], metadata: loc.Attribute | None) -> loc.Location:
-    """Fuse locations as MLIR's FusedLoc::get does: nested fused locations without metadata are dissolved, and unknown
-    or repeated parts are left out.
+    """Return several locations as one, as FusedLoc::get of MLIR does: a fused location among them that has no metadata
+    is replaced by its parts, and unknown or repeated parts are left out.
     """
     flat: dict[loc.Location, None] = {}
     for part in parts:

@@ -71,7 +71,7 @@ def tokenize(text: str) -> list[str]:
 class Pattern:
     """A line without the names of values in it.
 
-    ``width``: the number of its tokens. ``names``: the places of the names among them. ``others``: the other tokens.
+    ``width``: the number of its tokens. ``names``: the indices of the names among them. ``others``: the other tokens.
     ``fill``: makes the tokens of a line from ``others`` and from the parts of the line, of which every second is a
     name; None if a string or a comment contains text that looks like a name.
 
@@ -96,15 +96,15 @@ class Pattern:
 
 
 def picked(places: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
-    """Return a function that picks the items at some places, whatever their number."""
+    """Return a function that returns the items of a list at these indices. It works for any number of indices."""
     if len(places) > 1:
         return itemgetter(*places)
     return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
 
 
 def tokenize_lines(text: str) -> tuple[list[str], dict[int, Pattern]]:
-    """Return the tokens of ``text`` as `tokenize` does, and the patterns that occur in several lines, each with the
-    tokens at which these lines begin.
+    """Return the tokens of ``text`` as `tokenize` does, and the patterns that occur in several lines. The patterns are
+    by the index of the first token of each line that has one.
     """
     tokens: list[str] = []
     repeated: dict[int, Pattern] = {}
@@ -167,8 +167,8 @@ def token_offsets(text: str) -> list[int]:
 
 
 def lexical_error(token: str, following: str) -> tuple[str, int] | None:
-    """Return the error of an invalid token: the message, and its distance from the start of ``following``, the text
-    that begins with the token; None for a valid token.
+    """Return the error of an invalid token; None for a valid one. The error is the message, and its distance in
+    characters from the start of ``following``, the text that begins with the token.
     """
     if token == '"':
         end = re.search(r"[\n\v\f]|\Z", following)
@@ -201,8 +201,8 @@ MAX_NESTING = 100
 class Cursor:
     """A position in the tokens of one text, and its depth in brackets.
 
-    ``repeated``: the patterns of lines by the token at which a line begins, if several lines have the pattern. Tokens
-    are counted without the splitting of tokens; ``added``: the number of tokens that splitting has added, up to the
+    ``repeated``: the patterns that several lines have, by the index of the first token of each line. Indices count
+    tokens as they were before any was split; ``added``: the number of tokens that splitting has added, up to the
     current token.
     """
 
@@ -306,7 +306,9 @@ class Cursor:
         return found
 
     def entries(self, end: str) -> Iterator[None]:
-        """Yield at each entry of a list that may end in a comma, and read the token that ends the list."""
+        """Yield once for each entry of a list; the caller reads the entry. The list may end in a comma. Read the token
+        that ends it.
+        """
         while not self.take(end):
             yield
             if not self.take(",") and self.tokens[self.pos] != end:
@@ -337,7 +339,7 @@ class Cursor:
             self.added -= 1
 
     def unfold(self) -> None:
-        """Split the current token, a whole shaped type, into its tokens."""
+        """Split the current token, which is a whole shaped type, into its tokens."""
         head, _, rest = self.tokens[self.pos].partition("<")
         self._split([head, "<"], rest)
 

@@ -1,4 +1,4 @@
-"""The parser that forms of ops use: the values and blocks that a text names, and regions."""
+"""The parts of the parser that the forms of ops use: values, blocks and regions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Argument:
 
 
 class OpParser(AttributeParser):
-    """A parser of the parts of ops. ``values``: the names in reach; the names of a region are removed at its end."""
+    """A parser of the parts of ops. ``values``: the values by name that the text may use at this point; the names of a
+    region are removed at its end.
+    """
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
@@ -55,7 +57,7 @@ class OpParser(AttributeParser):
     # Values.
 
     def use(self, token: int, type: Type) -> SSAValue:
-        """Return the value that a token names, of the given type, or a `Forward` if it is not defined yet."""
+        """Return the value that a token names. It must have this type. If it is not defined yet, return a `Forward`."""
         name = self.tokens[token]
         value = self.values.get(name)
         if value is None:
@@ -132,7 +134,7 @@ class OpParser(AttributeParser):
         self.values[name] = value
 
     def operand_token(self) -> int:
-        """Read an SSA name and return its token."""
+        """Read the name of an operand and return the index of its token."""
         at = self.pos
         if self.tokens[at][:1] != "%" or len(self.tokens[at]) < 2:
             self.wrong_token("expected SSA operand")
@@ -140,7 +142,9 @@ class OpParser(AttributeParser):
         return at
 
     def operand_tokens(self) -> list[int]:
-        """Read SSA names with commas between them, possibly none, and return their tokens."""
+        """Read the names of operands with commas between them, possibly none, and return the indices of
+        their tokens.
+        """
         if self.tokens[self.pos][:1] != "%":
             return []
         found = [self.operand_token()]
@@ -165,8 +169,8 @@ class OpParser(AttributeParser):
         self.pending.clear()
 
     def placed(self, operation: Operation, at: int) -> Operation:
-        """Record the place of an op, which begins at the token ``at``. Operands that are defined later are replaced at
-        the end.
+        """Record the place of an op, which begins at the token ``at``, and return the op. Operands that are not defined
+        yet are replaced at the end of the region.
         """
         operation.source = self.source
         operation.token = at
@@ -185,7 +189,9 @@ class OpParser(AttributeParser):
             target.location = location
 
     def deferrable_location(self) -> Location | int:
-        """Read ``loc(…)``; for an alias that is not defined yet, return its token."""
+        """Read ``loc(…)`` and return the location. For an alias that is not defined yet, return the index
+        of its token.
+        """
         tokens = self.tokens
         at = self.pos + 2
         token = tokens[at]
@@ -222,7 +228,9 @@ class OpParser(AttributeParser):
         raise NotImplementedError
 
     def terminated(self, region: Region, name: str, at: int) -> Region:
-        """Add the terminator of that name to a region without one, placed at the token ``at`` of the op around it."""
+        """Add a terminator to a region that has none, and return the region. ``name``: the name of the op. ``at``: the
+        token of the op around the region, which gives the location.
+        """
         if not region.blocks:
             region.append(Block())
         block = region.blocks[-1]
@@ -362,7 +370,7 @@ PrintOp = Callable[[OpPrinter, Operation], str]
 
 
 def alias_of(thing: Attribute | Type) -> str | None:
-    """Return the name of the aliases for an attribute or a type, or None if MLIR prints it without an alias."""
+    """Return the name that MLIR gives to aliases of an attribute or a type; None if MLIR prints it without an alias."""
     if isinstance(thing, attributes.AffineMapAttr):
         return "map"
     if isinstance(thing, attributes.IntegerSetAttr):
@@ -388,8 +396,8 @@ def alias_of(thing: Attribute | Type) -> str | None:
 def read_mixed(
     p: OpParser, brackets: str = "[]", message: str = "expected SSA value or integer"
 ) -> tuple[list[int], attributes.DenseArrayAttr]:
-    """Read a list of integers and values, such as ``[1, %a]``. Return the tokens of the values, and the attribute with
-    the integers, which has a mark in the place of each value.
+    """Read a list of integers and values, such as ``[1, %a]``. Return the indices of the tokens of the values, and the
+    attribute with the integers, which has a placeholder for each value.
     """
     names: list[int] = []
     codes: list[int] = []

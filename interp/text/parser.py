@@ -53,8 +53,9 @@ def _behind(tokens: Sequence[str], place: int) -> str:
 
 
 def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence[str], place: int) -> None:
-    """Record in the pattern of a line that the line is the op that was just read, if it has nothing else, and if each
-    name in it, except that of the result, is one operand. ``line``: its tokens. ``place``: the place of the op's name.
+    """Record in the pattern of a line that the line is the op that was just read. This is done only if the line has
+    nothing else, and each name in it, except that of the result, is one operand. ``line``: the tokens of the line.
+    ``place``: the index of the token with the op's name.
     """
     tokens, values, source = p.tokens, p.values, p.source
     if (
@@ -337,7 +338,7 @@ class Parser(OpParser):
                 index += 1
 
     def operation(self, block: Block | None = None) -> Operation:
-        """Read one operation that binds no results."""
+        """Read one operation that has no names of results in front, and return it."""
         operation = self._uncached(self.pos)
         if self.tokens[self.pos] == "loc":
             self.trailing_location(operation)

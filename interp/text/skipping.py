@@ -1,8 +1,9 @@
-"""Read what is known of a file: functions with ops of an unknown form, and such ops outside of functions, are skipped.
+"""Read files with ops of an unknown form. The functions with such ops are skipped, and so are such ops outside of
+functions.
 
-A skipped part becomes an op without operands, of the name that is not known, which keeps the text. Nothing that a known
-part means depends on it: a function is isolated from what is around it, and a reference by name finds no such op. A
-program that reaches the op stops there, as at any op that halfulp does not run.
+A skipped part becomes an op that has no operands, keeps the text, and has the name that is not known. The meaning of
+the other parts does not depend on it: a function is isolated from what is around it, and no reference finds such an op
+by name. A program that reaches the op stops there, as at any op that halfulp does not run.
 """
 
 from __future__ import annotations

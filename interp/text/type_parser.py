@@ -170,7 +170,9 @@ class TypeParser(TokenParser):
     # Shaped types, token by token.
 
     def dimension(self) -> int:
-        """Read an integer of a dimension list. A ``0x4`` is the dimension 0 and then ``x4``."""
+        """Read an integer of a list of dimensions, and return it. The token ``0x4`` is read as the dimension 0, and
+        ``x4`` remains.
+        """
         token = self.tokens[self.pos]
         if token[1:2] == "x":
             self.join()
@@ -359,9 +361,9 @@ class TypeParser(TokenParser):
         return self.offset(token) + distance
 
     def symbol_body(self, dialect: str, mnemonic: str) -> tuple[str, tuple[Attribute | Type, ...]]:
-        """Read the text after a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt
-        prints it, with marks in place of the aliases in it, and what the marks stand for. In a dialect that MLIR does
-        not know, the text of an alias is ordinary text.
+        """Read the text after a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return two things: the
+        text as mlir-opt prints it, with marks in place of aliases, and the attributes and types that the marks stand
+        for. In a dialect that MLIR does not know, the text of an alias is ordinary text.
         """
         start = self.pos
         body = self.bracketed() if self.tokens[start] == "<" else ""
@@ -400,7 +402,9 @@ class TypeParser(TokenParser):
         return closed == stop
 
     def check_balanced(self) -> int:
-        """Return the token after the brackets that open here. Raises ParseError if they do not match."""
+        """Return the index of the token after the brackets that open at the current token. Raises ParseError if they do
+        not match.
+        """
         opened: list[tuple[str, int]] = []
         closing = {"<": ">", "(": ")", "[": "]", "{": "}"}
         index = self.pos

@@ -46,7 +46,7 @@ def quantized(
     given: Codes | None,
     two_levels: bool,
 ) -> Quantized:
-    """Quantise floats of up to 64 bits in blocks along an axis of their array.
+    """Quantise floats of up to 64 bits in blocks of ``block`` elements along an axis of their array.
 
     ``given``, ``two_levels``: see `halfulp.semantics.block_scaling.quantize`. Raises ValueError for a source format
     that the recipe cannot compute with.
@@ -67,8 +67,8 @@ def quantized(
 
 
 def split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
-    """Divide a dimension into blocks, and move them to a new last dimension. Zeros fill up a short last block; they do
-    not change the result.
+    """Divide the dimension ``axis`` into blocks of ``block`` elements, and move the elements of a block to a new last
+    dimension. If the last block is short, zeros fill it up; they do not change the result of a recipe.
     """
     moved = np.moveaxis(codes, axis, -1)
     block = min(block, max(1, moved.shape[-1]))  # a block that is longer than the dimension is not filled up
@@ -79,7 +79,7 @@ def split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
 
 
 def joined(codes: npt.NDArray[Any], axis: int, size: int) -> npt.NDArray[Any]:
-    """Undo `split`."""
+    """Undo `split`: return the array with its blocks joined along ``axis``, cut to ``size`` elements."""
     flat = codes.reshape(*codes.shape[:-2], codes.shape[-2] * codes.shape[-1])[..., :size]
     return np.ascontiguousarray(np.moveaxis(flat, -1, axis))
 

@@ -1,4 +1,6 @@
-"""Buffers: memrefs at run time, and memory seen in another way: bytes as any elements, vectors as other vectors."""
+"""Buffers: memrefs at run time. Also memory that is seen in another way: bytes as elements of any type, vectors as
+other vectors.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,8 @@ class Allocation:
     bits: the codes of all elements, writable; one-dimensional, except for the axes of one element. poison: None, or the
     ids of the origins in the table ``origins``. open: None, or the mask of unspecified elements. source: the op that
     made it. freed: the op that freed it and its place; None while it can be used. constant: True if it must not be
-    written. inner: the shape of an element that is a vector, which masks have too; else (). There is at least one
-    element, so that the base of an empty buffer lies inside.
+    written. inner: the shape of an element that is a vector, else (); masks have these axes too. There is at least one
+    element, so that the first place of an empty buffer lies inside.
     """
 
     __slots__ = ("bits", "constant", "freed", "inner", "log", "open", "origins", "poison", "source")
@@ -88,7 +90,7 @@ class Allocation:
         self.poison = np.full((len(self), *self.inner), origins.id_of(origin), np.uint16)
 
     def adopted(self, origins: Origins) -> None:
-        """Use this table for the origins of poison from now on: the ids of one run have one table."""
+        """From now on, use ``origins`` as the table of the ids of poison. All ids of one run have one table."""
         if self.poison is not None and self.origins is not None:
             self.poison = origins.adopt(self.poison, self.origins)
         self.origins = origins
@@ -189,7 +191,7 @@ class Buffer:
         return self.strides == memref_layout.row_major(self.shape) and self.mapped is None
 
     def conflict(self, type_: ty.MemRefType) -> str | None:
-        """Say why this buffer does not have a type with the same elements; return None if it has."""
+        """Return why this buffer does not have a type with the same elements; None if it has."""
         return memref_layout.layout_conflict(type_, self.shape, self.layout, self.mapped)
 
     def as_type(self, type_: ty.MemRefType) -> Buffer:
@@ -268,14 +270,16 @@ class Buffer:
         )
 
     def first(self, count: int) -> Value:
-        """Return a copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
+        """Return a copy of the first ``count`` elements in row-major order as a tensor of rank 1; of all, if there are
+        fewer.
+        """
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
         where = np.atleast_1d(self.places_at(numbers))
         memory = self._alive()
         return load_at(memory, where, ty.contents_type(self.type, (len(where),)), memory.origins or Origins())
 
     def poisoned(self) -> int:
-        """Count the elements that are poison."""
+        """Return the number of elements that are poison."""
         memory = self._alive()
         found = _masked(memory, memory.poison, self._strided)
         return 0 if found is None else int(np.count_nonzero(found))
@@ -378,12 +382,14 @@ _OF_BYTES: Mapping[np.dtype[Any], Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 def of_bytes(marks: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the marks of elements from those of their bytes, which are along the last axis."""
+    """Return the marks of elements. ``marks``: those of the bytes of each element, along the last axis."""
     return _OF_BYTES[marks.dtype](marks)
 
 
 def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, origins: Origins) -> Value:
-    """Return a copy of the elements at some places of memory that was not freed; ``origins``: the table for poison."""
+    """Return a copy of the elements at these places of memory as a value of ``type_``. The memory must not have been
+    freed. ``origins``: the table for the ids of poison.
+    """
     if memory.origins is not origins:
         memory.adopted(origins)
 
@@ -661,8 +667,9 @@ class _Seen(Allocation):
 class Bytes(_Seen):
     """A part of memory of bytes, read and written as elements of another type.
 
-    A mask of the memory has an entry for each byte. Here it has a row for each element: an element is poison if one of
-    its bytes is, and writing it writes the whole row. ``first``: the first byte of the memory.
+    The masks of the memory have an entry for each byte; the masks here have a row of such entries for each element. An
+    element is poison if one of its bytes is poison, and a write of the element writes the whole row. ``first``: the
+    first byte of the memory.
     """
 
     __slots__ = ("_rows", "first")
@@ -717,7 +724,7 @@ class Regrouped(_Seen):
 
 
 class MemoryFrom(_Seen):
-    """A piece of memory from one of its elements on."""
+    """A part of memory that begins at one of its elements."""
 
     __slots__ = ("_first",)
 

@@ -1,4 +1,6 @@
-"""Turn what a user gives into types and codes (spellings, numbers, arrays, raw bits), and codes into arrays."""
+"""Conversions of what a user gives (names of types, numbers, arrays, raw bits) to types and codes; and of codes to
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -366,9 +368,10 @@ def _hint_of_alias(text: str) -> str | None:
 
 
 def container_of(data: npt.ArrayLike, type_: ty.Type) -> ty.Type:
-    """Return the type of ``data`` with elements of ``type_``: a tensor of its shape if ``type_`` is an element type.
+    """Return the type that ``data`` has if its elements are of ``type_``: a tensor type with the shape of ``data``. If
+    ``type_`` is a whole type and not an element type, return it.
 
-    The last axis of a uint64 array for elements wider than 64 bits holds limbs. A whole type is returned as it is.
+    The last axis of a uint64 array for elements wider than 64 bits holds limbs.
     """
     shape = np.shape(data)
     if type_ is not ty.element_type(type_) or not shape:

@@ -91,8 +91,8 @@ def is_unsigned(element: ty.Type) -> bool:
 
 
 def runtime_shape(type_: ty.Type, vscale: int | None = None) -> tuple[int | None, ...] | None:
-    """Return the shape of a type's values: () for a scalar, with None for an unknown dimension; None instead of a shape
-    if the type is unranked.
+    """Return the shape of a type's values. It is () for a scalar; a dimension that is not known is None. Return None in
+    place of a shape if the type is unranked.
 
     Raises Unsupported for a scalable vector without ``vscale``.
     """
@@ -117,7 +117,7 @@ def fixed_type(type_: ty.Type, vscale: int | None) -> ty.Type:
 
 
 def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = None) -> str | None:
-    """Say why a value of that shape is not of that type; None if it is.
+    """Return why a value of this shape cannot have this type; None if it can.
 
     The text names both shapes, or both numbers of a quantisation rule.
     """
@@ -131,7 +131,7 @@ def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = 
 
 
 def shape_problem(shape: Sequence[int]) -> str | None:
-    """Say why NumPy cannot make an array of this shape, even one that needs no memory; None if it can."""
+    """Return why NumPy cannot make an array of this shape, even if no memory is needed; None if it can."""
     if len(shape) > MAX_RANK:
         return f"has {len(shape)} dimensions; the limit is {MAX_RANK}"
     # Dimensions of size 0 do not count.
@@ -141,7 +141,7 @@ def shape_problem(shape: Sequence[int]) -> str | None:
 
 
 def concrete(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
-    """Replace the dynamic dimensions of a tensor type by those of ``shape``."""
+    """Return a tensor type with the shape ``shape`` in place of its dynamic dimensions."""
     return replace(type_, shape=shape) if isinstance(type_, ty.TensorType) and type_.shape != shape else type_
 
 
@@ -192,7 +192,7 @@ def float_code(format_: FloatFormat, number: float) -> int:
 
 
 def range_text(low: int, high: int) -> str:
-    """Return the text of a range of integers; beyond 64 bits with powers of two."""
+    """Return the text of a range of integers. Numbers beyond 64 bits are written as powers of two."""
     if high >> 64 == 0:
         return f"{low} to {high}"
     return f"{f'-2^{(-low).bit_length() - 1}' if low else 0} to 2^{high.bit_length()} - 1"

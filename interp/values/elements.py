@@ -1,6 +1,7 @@
-"""The class `Elements`: what a `Value` consists of; how its elements are moved, converted and given to kernels.
+"""The class `Elements`: the content of a `Value`, and functions that move its elements, convert them, and give them to
+kernels.
 
-Functions below `Value` compute on it and return its class.
+Modules on which `Value` depends use this class; their results have the class of the operands.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def _no_codes(type: object, bits: object) -> TypeMismatch:
 
 
 def kind_of(given: object) -> str:
-    """Name the class of an object that is not a value."""
+    """Return a text that names the class of an object that is not a value, for an error."""
     return f"an object of type {type(given).__name__}"
 
 
@@ -571,7 +572,9 @@ Cells = npt.NDArray[Any]
 
 
 def cells_of(codes: Codes, element: ty.Type) -> Cells:
-    """Return the cells of codes: the same memory, if an element is one word or its words lie side by side."""
+    """Return codes as cells, one for each element. The memory is shared if an element is one word, or if its words lie
+    side by side.
+    """
     dtype, trailing = code_layout(element)
     if not trailing:
         return codes
@@ -602,7 +605,9 @@ def moved(value: V, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) ->
 
 
 def rearranged(value: V, function: Callable[[Any], Any]) -> V:
-    """Return a value of the same type. ``function`` makes its arrays from the codes, the poison and the marks."""
+    """Return a value of the same type whose codes, poison and marks are what ``function`` returns for those of
+    ``value``.
+    """
     poison, open_ = (None if marks is None else function(marks) for marks in (value.poison, value.open))
     return type(value)(value.type, function(value.bits), poison, open_, value.origins)
 
@@ -720,10 +725,10 @@ def applied(op: str, kernel: Kernel, operands: Sequence[V], element: ty.Type) ->
 
 
 def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
-    """Return all operands as values of one element type, which is that of the values among them.
+    """Return all operands as values of one element type: that of the operands that are values already.
 
-    A Python number takes that type, as a literal of MLIR does, and so does `numpy.float64`, which is one. Any other
-    scalar of NumPy, and an array of any library, must have exactly that type. Raises TypeMismatch.
+    A Python number takes that type, as a literal of MLIR does; so does `numpy.float64`, which is a Python float. Any
+    other scalar of NumPy, and an array of any library, must have exactly that type. Raises TypeMismatch.
     """
     values = [operand for operand in operands if isinstance(operand, Elements)]
     element = check_one_element_type(what, values)

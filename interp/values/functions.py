@@ -270,7 +270,7 @@ def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kern
 
 
 def way_on(name: str, element: ty.Type) -> str:
-    """Return a text that says what to write instead of an operation that is refused."""
+    """Return a text that says what to write in place of an operation that halfulp refuses."""
     if name in FORMULAS and isinstance(element, ty.FloatType):
         formula = FORMULAS[name]
         at_zero = "; at 0 the formula is 0 / 0" if name == "sinc" else ""

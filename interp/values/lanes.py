@@ -1,7 +1,8 @@
 """Values over lanes: a batch gives a value one more leading axis than its type has, with an entry for each lane.
 
-So all lanes have the same shape, where the type leaves it open. Values over lanes never have an unranked type, which
-would not show that axis. Each lane has memory of its own; all of it lies in one array for each kind of elements.
+So all lanes have the same shape, even if the type does not state it. Values over lanes never have an unranked type,
+since it would not show the axis. Each lane has memory of its own; the memory of all lanes for one type of elements is
+one array.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ Places = npt.NDArray[np.int64]
 
 
 class LaneHeap(Allocation):
-    """The memory of all lanes for elements of one layout. It grows. Memory to which nothing refers is used again."""
+    """The memory of all lanes for elements of one layout. It grows when more is needed. A part to which nothing refers
+    any more is used again.
+    """
 
     __slots__ = ("_freed", "_made", "_spare", "_texts", "_used")
 
@@ -76,7 +79,7 @@ class LaneHeap(Allocation):
             self._freed, self._made = _longer(self._freed, missing), _longer(self._made, missing)
 
     def give_back(self, start: int, whole: int) -> None:
-        """Make these elements available to later pieces."""
+        """Make ``whole`` elements from ``start`` on available to later pieces."""
         self._spare.setdefault(whole, []).append(start)
 
     def _text(self, text: str) -> int:
@@ -85,11 +88,15 @@ class LaneHeap(Allocation):
         return self._texts.index(text)
 
     def freed_by(self, begins: Any) -> Any:
-        """Return for each piece 0 while it can be used, else the number of the text that names the op that freed it."""
+        """Return, for each piece of memory, 0 if it can be used, else the number of the text that names the op that
+        freed it. ``begins``: the first elements of the pieces.
+        """
         return self._freed[begins]
 
     def made_by(self, begins: Any) -> Any:
-        """Return, for each piece, the number of the text that names the op that made it."""
+        """Return, for each piece of memory, the number of the text that names the op that made it. ``begins``: the
+        first elements of the pieces.
+        """
         return self._made[begins]
 
     def text(self, number: int) -> str:
@@ -97,7 +104,9 @@ class LaneHeap(Allocation):
         return self._texts[number]
 
     def free(self, begins: Any, text: str) -> None:
-        """Record the op that frees some pieces."""
+        """Record that pieces of memory were freed. ``begins``: their first elements. ``text``: the op that freed them
+        and its place.
+        """
         self._freed[begins] = self._text(text)
 
 
@@ -123,7 +132,7 @@ class Block:
 
 
 class LanePart(Allocation):
-    """The memory of one lane, for an op that cannot run in lanes. It may be used until the next piece is taken."""
+    """The memory of one lane, for an op that cannot run in lanes. It must not be used after another piece was taken."""
 
     __slots__ = ("begin", "blocks", "end", "heap")
 
@@ -237,7 +246,9 @@ class LaneBuffer:
         return bool((offsets == offsets[0]).all() and (sizes == sizes[0]).all())
 
     def moved(self, first: Buffer, view: Buffer) -> LaneBuffer:
-        """Return the views of all lanes, from the buffer of the first lane and a view of that buffer."""
+        """Return the views of all lanes. ``first``: the buffer of the first lane; ``view``: a view of that buffer,
+        which all lanes make in the same way.
+        """
         assert isinstance(view.type, ty.MemRefType)
         starts = self.starts + (view.offset - first.offset)
         return replace(
@@ -292,10 +303,10 @@ def fill(held: LaneBuffer, initial: Buffer) -> None:
 def joined_memrefs(
     buffers: Sequence[tuple[Any, Buffer | LaneBuffer]], size: int, heap: LaneHeap, type_: ty.Type
 ) -> LaneBuffer:
-    """Join memrefs of several lanes to one over ``size`` lanes.
+    """Return one memref over ``size`` lanes from memrefs of some of the lanes.
 
-    ``buffers``: each with the positions of its lanes among these. Memory that does not belong to a batch yet is copied
-    into it. Raises Unsupported if lanes have memrefs of different shapes or strides.
+    ``buffers``: pairs of the positions of lanes and their memref. Memory that does not belong to a batch yet is copied
+    into ``heap``. Raises Unsupported if lanes have memrefs of different shapes or strides.
     """
     begins, ends, starts = (np.zeros(size, np.int64) for _ in range(3))
     blocks: dict[int, Block] = {}
@@ -358,7 +369,9 @@ def over_lanes(slot: object) -> bool:
 
 
 def alike(*values: Value) -> tuple[Value, ...]:
-    """If some values are over lanes, repeat those that are the same in all lanes, so that all are over lanes."""
+    """Return the values in a form in which either all or none are over lanes: if some are, the others are repeated in
+    all lanes.
+    """
     lanes = next((value.shape[0] for value in values if over_lanes(value)), None)
     return tuple(value if lanes is None or over_lanes(value) else repeated(value, lanes) for value in values)
 
@@ -388,7 +401,7 @@ def ranked(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
 
 
 def for_elements(value: Value, shape: tuple[int, ...]) -> Value:
-    """Repeat the scalar of each lane for every element of values over lanes that have this shape."""
+    """Return a value of this shape, whose first axis is over lanes, in which each element is the scalar of its lane."""
     new = (1,) * (len(shape) - 1)
 
     def spread(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

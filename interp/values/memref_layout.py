@@ -1,4 +1,4 @@
-"""Layouts of memrefs: the places of elements in memory, by a type and at run time."""
+"""The layouts of memrefs: where elements are in memory, as far as the type says, and at run time."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Offset = TypeVar("Offset", int, npt.NDArray[np.int64])
 
 @dataclass(frozen=True, slots=True)
 class RotateRows:
-    """A swizzle: group j of row i moves to group (i + j) mod N of the same row, which has N groups. ``row_width`` and
-    ``access_width``: the elements of a row and of a group, both positive.
+    """A swizzle, which moves elements in memory: group j of row i moves to group (i + j) mod N of the same row, which
+    has N groups. ``row_width`` and ``access_width``: the elements of a row and of a group, both positive.
     """
 
     row_width: int
@@ -69,7 +69,7 @@ Swizzle = RotateRows | XorShuffle
 
 
 def places(swizzle: Swizzle, start: int, count: int) -> npt.NDArray[np.int64]:
-    """Return the places of ``count`` neighbours from ``start`` on that are accessed together.
+    """Return the places of ``count`` consecutive elements from ``start`` on that one op accesses.
 
     The elements move in groups of the access width, counted from ``start``; the last group may be shorter. A whole
     group follows its first element. If the access begins at the start of a group of the row, every element is where
@@ -139,8 +139,8 @@ def spanned(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[
 
 
 def is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Tell whether elements certainly have different places: each stride is larger than the reach of all smaller
-    ones.
+    """Tell whether all elements certainly have different places: each stride is larger than the distance that all
+    smaller strides can cover together.
     """
     if 0 in shape:
         return True
@@ -153,7 +153,9 @@ def is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def runnable(type_: ty.MemRefType) -> Strides:
-    """Return `strides_and_offset` of a type whose memory can be run. Raises Unsupported for any other layout."""
+    """Return `strides_and_offset` of a type with a layout that halfulp can run. Raises Unsupported for any other
+    layout.
+    """
     known = strides_and_offset(type_)
     if known is None:
         raise Unsupported(
@@ -277,7 +279,7 @@ def _may_overflow(map_: at.AffineMapAttr, numbers: Sequence[int]) -> bool:
 def layout_conflict(
     type_: ty.MemRefType, shape: tuple[int, ...], layout: Layout, mapped: MapLayout | None = None
 ) -> str | None:
-    """Say why a buffer of this shape and layout is not of a type with the same elements; None if it is.
+    """Return why a buffer of this shape and layout does not have a type with the same elements; None if it has.
 
     The text names both numbers. ``mapped``: the layout, if it is not a sum of strides.
     """

@@ -128,7 +128,9 @@ class Shown(Spelled, Protocol):
 
 
 def value_html(value: Shown) -> str:
-    """Show a value: its type and its elements with their codes, hatched where poison; a large one as a summary."""
+    """Return HTML that shows a value: its type, and its elements with their codes; poison is hatched. A large value is
+    shown as a summary.
+    """
     element = value.element_type
     width = element_width(element)
     if width is None or len(code_layout(element)[1]) > 1:
@@ -446,8 +448,8 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return elements.applied("convert", kernel, (source,), target)
 
     def as_read(self) -> Value:
-        """Return the value with an unsigned integer type if `numpy` reads its signless integers as unsigned (i1 is one
-        of these types); else return the value itself.
+        """Return the value with an unsigned integer type if `numpy` reads its signless integers (or i1) as unsigned;
+        else return the value itself.
         """
         element = self.element_type
         unsigned = self.unsigned or element == ty.I1
