@@ -23,7 +23,7 @@ from halfulp.interp.values.value import Value
 
 
 class Status(IntEnum):
-    """An oracle's statement on one element."""
+    """What an oracle says about one element."""
 
     VALUE = 0
     POISON = 1
@@ -106,7 +106,7 @@ class Oracle(Protocol):
     version: str
 
     def refuses(self, case: OpCase) -> str | None:
-        """Say why the oracle cannot answer the case at all; return None if it can. This is fast, because nothing
+        """Return why the oracle cannot answer the case at all; None if it can. This takes little time, because nothing
         runs.
         """
 
@@ -166,8 +166,9 @@ def run_together(
 ) -> list[Reply]:
     """Return the replies for programs, of which up to ``most`` run together.
 
-    ``prepare`` raises Refused or HalfulpError for a program out of range. If ``run`` raises OracleError, Refused or
-    HalfulpError for several programs, each half runs by itself, until the programs that fail are found.
+    ``prepare`` raises Refused or HalfulpError for a program that the oracle cannot run. If ``run`` raises OracleError,
+    Refused or HalfulpError for several programs, they are divided into halves that run separately, until the programs
+    that fail are found.
     """
     replies: dict[int, Reply] = {}
     prepared: list[tuple[int, Prepared]] = []

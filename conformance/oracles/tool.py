@@ -37,10 +37,11 @@ OUTPUT_BYTES = 1 << 28
 def run_bounded(
     command: Sequence[str], data: bytes, seconds: float, limit: int = OUTPUT_BYTES
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program with ``data`` on standard input, and stop everything that it started when it ends.
+    """Run a program with ``data`` on standard input, and return its exit code and output. At its end, stop all
+    processes that it started.
 
-    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, with what it said until then, "garbage"
-    if it prints more than ``limit`` bytes. Raises InputError if no temporary file takes ``data``.
+    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, with what it printed until then,
+    "garbage" if it prints more than ``limit`` bytes.
     """
     name = os.path.basename(command[0])
     with tempfile.TemporaryFile(buffering=0) as given:
@@ -123,7 +124,7 @@ class Tool:
 
     @property
     def schema(self) -> Schema:
-        """The schema of MLIR whose version this is; of a version without a number, the newest one."""
+        """The schema of MLIR that belongs to the version; the newest schema if the version has no number."""
         return schema_of(f"MLIR{self.version}") or max(Schema)
 
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
@@ -260,12 +261,12 @@ class PassFailure(InputError):
 
 
 def argument_of(header: re.Match[str]) -> str:
-    """Return the name that a pass of a `HEADER` has on the command line, or ""."""
+    """Return the command-line name of the pass in a `HEADER` line of a dump; "" if there is none."""
     return header["pass"] or header["argument"] or ""
 
 
 def pass_run(name: str, run: int) -> str:
-    """Name a pass, and the number of its run if that is not the first."""
+    """Return a text that names a pass, and the number of its run if that is not the first."""
     return f"the pass {name}" if run < 2 else f"the pass {name}, run {run} of it"
 
 
@@ -284,18 +285,18 @@ class PassPipeline:
 
     @property
     def version(self) -> str:
-        """Return the name and the version of the program: ``mlir-opt-22 22.1.8``."""
+        """The name and the version of the program: ``mlir-opt-22 22.1.8``."""
         return f"{os.path.basename(self.tool.path)} {self.tool.version}"
 
     @property
     def command(self) -> str:
-        """Return the command that people type, without the file."""
+        """The command that people type to run the pipeline, without the file."""
         return f"{os.path.basename(self.tool.path)} --pass-pipeline={shlex.quote(self.pipeline)}"
 
     @property
     def passes(self) -> frozenset[str]:
-        """Return the names of the passes. All words of the pipeline are among them: an option of a pass may name
-        another one.
+        """The names of the passes. All words of the pipeline are among them, since an option of a pass may name another
+        pass.
         """
         return frozenset(re.findall(r"[\w-]+", self.pipeline))
 
@@ -312,8 +313,8 @@ class PassPipeline:
             raise self._blamed(failure, given, name) from None
 
     def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
-        """Return each module after the passes as the program prints it, or why there is none. Few processes run, unless
-        passes fail.
+        """Return for each module its text after the passes, as the program prints it, or the failure. Few processes
+        run, unless passes fail.
 
         ``texts``: the modules as `given` returns them. `read` and `taken` take the results.
         """
@@ -323,9 +324,8 @@ class PassPipeline:
         return found
 
     def unchanged(self, texts: Sequence[str], results: Sequence[str | PassFailure]) -> list[bool]:
-        """Tell which modules the passes have left as they were, except that constants were moved, joined or removed.
-
-        ``texts``, ``results``: what `apply_all` took and gave.
+        """Tell for each module whether the passes left it as it was. Constants that were moved, joined or removed do
+        not count. ``texts``, ``results``: the arguments and the results of `apply_all`.
         """
         printed: Sequence[str | PassFailure] = self._in_parts(texts, []) if self.in_generic_form else texts
         return [
@@ -334,9 +334,10 @@ class PassPipeline:
         ]
 
     def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, PassFailure | None]:
-        """Run the passes, and return what mlir-opt printed after each, and why it stopped early, if it did.
+        """Run the passes on a module. Return what mlir-opt printed after each pass, and the failure if it stopped
+        early, else None.
 
-        Raise PassFailure if no pass has ended, unless the first one crashed.
+        Raises PassFailure if not even the first pass ended, unless it crashed.
         """
         options, text = [*_OPTIONS, *_DUMPING, self._option], self.given(text)
         try:
@@ -351,8 +352,8 @@ class PassPipeline:
         return said, None if failure is None else self._of_invalid(failure, said)
 
     def blamed(self, failure: PassFailure, text: str) -> PassFailure:
-        """Return the failure of one of many modules with the name of the pass, if one crashed; `apply_all` does not
-        name it.
+        """Return the failure of one of many modules with the name of the pass that crashed, if one did; `apply_all`
+        does not name it. ``text``: the module.
         """
         return self._with_pass(failure, self.given(text))
 
@@ -408,8 +409,8 @@ class PassPipeline:
         return ("--mlir-print-op-generic",) * self.in_generic_form
 
     def given(self, program: str | Module) -> str:
-        """Return the text of a module as the program gets it. The program knows no op of halfulp's dialect, but keeps
-        one that is in the generic form. Locations have their places in the text. Raises Unsupported for what the
+        """Return the text of a module as the program can read it. The program knows no op of halfulp's dialect, but
+        keeps such an op in generic form. Locations are written as places in the text. Raises Unsupported for what the
         program cannot read.
         """
         if self.in_generic_form:

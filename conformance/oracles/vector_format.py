@@ -1,6 +1,5 @@
-"""The vector format: what a program that computes one op reads and prints, and the same in NumPy's .npz files.
-
-docs/vector-format.md describes both for authors of such programs or files.
+"""The vector format: what halfulp writes for a program that computes one op, and what the program prints. The same data
+can be in NumPy's .npz files.
 """
 
 from __future__ import annotations
@@ -51,7 +50,9 @@ def header_of(case: OpCase) -> Header:
 
 
 def without_shape(case: OpCase) -> str | None:
-    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None: it can."""
+    """Return why the format cannot hold a case: its parameters along an axis do not apply to single elements. None if
+    it can.
+    """
     return "the vector format has no shapes, but a quantised type has an axis" if case.is_along_an_axis else None
 
 
@@ -136,8 +137,8 @@ def save_records(path: str | Path, records: Iterable[Record], tool: str, version
 
 @dataclass(frozen=True)
 class Recording:
-    """A file of records, read lazily but bounded. ``headers``: the header of each case; ``cases``: the numbers of the
-    records of a case by `key_of`.
+    """A file of records. Records are read when they are needed, and their size is bounded. ``headers``: the header of
+    each record; ``cases``: the numbers of the records of a case, by `key_of`.
     """
 
     tool: str

@@ -275,23 +275,23 @@ MODES: Mapping[Rounding, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """A format of the theory, with the questions to ask of a code."""
+    """A float format in z3's theory of floats, with conditions on its codes as terms."""
 
     format: FloatFormat
 
     @property
     def sort(self) -> Term:
-        """The sort of the theory."""
+        """The sort of the format in z3's theory."""
         return z3.FPSort(self.format.exponent_bits, self.format.mantissa_bits + 1)
 
     @property
     def sign(self) -> Term:
-        """The code with the sign bit alone."""
+        """The code in which only the sign bit is set."""
         return number(1 << (self.format.bits - 1), self.format.bits)
 
     @property
     def quiet(self) -> Term:
-        """The code with the bit of quiet NaNs alone."""
+        """The code in which only the quiet bit of NaNs is set."""
         return number(1 << (self.format.mantissa_bits - 1), self.format.bits)
 
     @property
@@ -326,11 +326,13 @@ class Float:
         return self.magnitude(bits) == self.zero
 
     def of(self, bits: Term) -> Term:
-        """Return the float of the theory with this code."""
+        """Return the float of z3's theory that has this code."""
         return z3.fpBVToFP(bits, self.sort)
 
     def code(self, value: Term) -> Term:
-        """Return the code of a float of the theory; its NaN is the NaN that an operation makes."""
+        """Return the code of a float of z3's theory. The theory has only one NaN; it gets the code of the NaN that an
+        operation makes.
+        """
         return choice(z3.fpIsNaN(value), self.nan, z3.fpToIEEEBV(value))
 
 

@@ -46,7 +46,9 @@ def _widths(carried: CarriedType) -> tuple[int, int]:
 
 
 def to_target(carried: CarriedType, elements: Elements) -> Elements:
-    """Return the elements of the second version: the same, or both halves of each, the low half first."""
+    """Return elements of the first version in the types of the second version: unchanged, or each as two halves, the
+    low half first. ``carried``: how the types correspond.
+    """
     source, target = _widths(carried)
     if source == target:
         return elements
@@ -58,7 +60,9 @@ def to_target(carried: CarriedType, elements: Elements) -> Elements:
 
 
 def to_source(carried: CarriedType, elements: Elements) -> Elements:
-    """Return the elements of the first version: poison if one half is."""
+    """Return elements of the second version in the types of the first version. An element is poison if one of its
+    halves is. ``carried``: how the types correspond.
+    """
     source, target = _widths(carried)
     if source == target:
         return elements

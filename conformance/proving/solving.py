@@ -1,4 +1,4 @@
-"""The solver: z3, an optional package, loaded at its first use, and its bounds on time and memory."""
+"""The solver, z3: an optional package, which is loaded at its first use. Its time and memory are limited."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ Condition = Term | bool
 
 
 def negation(condition: Condition) -> Condition:
-    """Return the condition that another is false."""
+    """Return the condition that another condition is false."""
     return not condition if isinstance(condition, bool) else z3.Not(condition)
 
 
@@ -139,7 +139,7 @@ def some(*conditions: Condition) -> Condition:
 
 
 def choice(condition: Condition, yes: Term, no: Term) -> Term:
-    """Return one of two bit-vectors."""
+    """Return the bit-vector ``yes`` if a condition is true, else ``no``."""
     if isinstance(condition, bool):
         return yes if condition else no
     return yes if yes is no else z3.If(condition, yes, no)
@@ -169,14 +169,16 @@ def is_true(bits: Term) -> Condition:
 
 
 def constant(bits: Term) -> int | None:
-    """Return the unsigned value of a bit-vector that depends on no variable; None if it does, or seems to."""
+    """Return the unsigned value of a bit-vector that is known without the variables; None if it depends on a variable,
+    or if that is not known.
+    """
     simple = z3.simplify(bits)
     return int(simple.as_long()) if z3.is_bv_value(simple) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """The conditions under which the language leaves an element unspecified, in addition to its poison.
+    """The conditions under which the language leaves an element unspecified; poison is separate.
 
     ``nan``: the element is a NaN, and every NaN is right. ``sign``: it is a zero, and either zero is right. ``value``:
     other values may be right, too; it is not known which.
@@ -214,7 +216,7 @@ Elements = tuple[Scalar, ...]
 
 
 def merged(condition: Condition, yes: Scalar, no: Scalar) -> Scalar:
-    """Return one of two elements."""
+    """Return the element ``yes`` if a condition is true, else ``no``."""
     if yes is no:
         return yes
     one, other = yes.loose, no.loose
@@ -227,7 +229,7 @@ def merged(condition: Condition, yes: Scalar, no: Scalar) -> Scalar:
 
 
 def merged_values(condition: Condition, yes: Sequence[Elements], no: Sequence[Elements]) -> list[Elements]:
-    """Return one of two lists of values."""
+    """Return the values ``yes`` if a condition is true, else ``no``, element by element."""
     return [
         tuple(merged(condition, a, b) for a, b in zip(one, other, strict=True))
         for one, other in zip(yes, no, strict=True)
@@ -254,7 +256,7 @@ class Instance:
     settings: Settings
 
     def flag(self, bit: int) -> bool:
-        """Tell whether an overflow flag is set: 1 is nsw, 2 is nuw. The profile may ignore flags."""
+        """Tell whether an overflow flag is set and the profile does not ignore it. ``bit``: 1 for nsw, 2 for nuw."""
         return bool(self.enum("overflowFlags") & bit) and self.settings.profile.keeps_integer_flags
 
     def has_flag(self, name: str) -> bool:

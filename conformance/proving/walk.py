@@ -1,4 +1,5 @@
-"""Walk through a function once, with terms in place of values: every path at the same time, each with its condition.
+"""Symbolic execution of a function: terms take the place of values, and all paths are followed at the same time, each
+with its condition.
 
 The first part has the ops on whole values, the second control flow and calls.
 """
@@ -279,7 +280,9 @@ class Behaviour:
 def behaviour(
     module: Module, function: Operation, arguments: Sequence[Elements], settings: Settings, deadline: Deadline
 ) -> Behaviour:
-    """Return the behaviour of a function. Raises NotProvable if a part of it has no terms."""
+    """Return the behaviour of a function as terms, for arguments that are terms. Raises NotProvable if a part of it has
+    no terms.
+    """
     walk = _Walk(module, settings, deadline)
     results, _ = walk.call(function, arguments, True, 0)
     return Behaviour(tuple(results), solving.some(*walk.undefined), solving.some(*walk.unsettled))

@@ -60,12 +60,12 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Order:
-    """A set to make: its recipe and the formats of its files.
+    """A set of vectors to make: its recipe and the formats of its files.
 
-    All files hold the same columns, those that every format has a place for, so that they have one digest. ``options``:
-    the options of the formats; those of ``mlir`` are added. ``unmarked``: the treatment of poison and unspecified bits
-    that have no column. ``any_nan``: a checker accepts any NaN if a result is a NaN. ``compress``: the ending of files
-    that are compressed, ``.gz`` or ``.zst``; empty: they are not.
+    All files hold the same columns, so that they have one digest: those columns that every format has a place for.
+    ``options``: the options of the formats; those of ``mlir`` are added. ``unmarked``: the treatment of poison and
+    unspecified bits that have no column. ``any_nan``: a checker accepts any NaN if a result is a NaN. ``compress``: the
+    ending of files that are compressed, ``.gz`` or ``.zst``; empty: they are not.
     """
 
     recipe: Recipe
@@ -88,7 +88,9 @@ class Order:
 
 
 def carried_by(formats: Sequence[str]) -> frozenset[Role]:
-    """Return the roles that all of some formats have a place for. Raises InputError for an unknown format."""
+    """Return the roles of columns that every one of these formats has a place for. Raises InputError for an unknown
+    format.
+    """
     return frozenset(Role).intersection(*(format_named(name).carries for name in formats))
 
 
@@ -189,9 +191,10 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
 
 @contextmanager
 def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
-    """Write files into a folder under temporary names, and rename them in this order after all are written. The last
-    file marks the set as complete, so that its old version is removed first. Raises InputError naming the file that
-    cannot be written.
+    """A context manager that opens files in a folder under temporary names. At its end they get their names, in this
+    order. The last file marks the set as complete, so its old version is removed first.
+
+    Raises an InputError that names the file that cannot be written.
     """
     partial = [temporary_name(folder / name) for name in names]
     open_files: list[BinaryIO] = []

@@ -1,4 +1,4 @@
-"""What models in C consist of: the parts of ``c_model.c``, and the constants that specialise them."""
+"""The parts of models in C: the parts of ``c_model.c``, and the constants that make them a model of one op."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def library() -> Mapping[str, list[str]]:
 
 
 def specialised(parts: Iterable[str], caller: str, constants: Mapping[str, str]) -> Iterator[str]:
-    """Yield what a function needs of some parts and of the common one: declarations, constants and functions.
+    """Yield the declarations, constants and functions that a function needs, from some parts of ``c_model.c`` and from
+    the part that all models need.
 
     ``caller``: the text of the function. ``constants``: the line that defines each constant, by name.
     """
@@ -80,14 +81,14 @@ def _needed(items: Sequence[str], callers: Sequence[str]) -> list[str]:
 
 
 def too_wide(fmt: FloatFormat) -> str | None:
-    """Say why models have no numbers of a format; None if they have."""
+    """Return why models cannot compute with a format; None if they can."""
     if fmt.bits <= WIDEST and fmt.precision <= PRECISE:
         return None
     return f"{fmt} is too wide: a model takes formats of up to {WIDEST} bits"
 
 
 def format_constant(name: str, fmt: FloatFormat, policy: FloatPolicy = SPEC) -> str:
-    """Return the constant of a format, with the flushing of a policy."""
+    """Return the C line that defines the constant of a format, with the flushing of a policy."""
     flushing = policy.flushing(fmt)
     values = [
         fmt.bits, fmt.mantissa_bits, fmt.bias, int(fmt.signed), int(fmt.zero), int(fmt.infinities), int(fmt.even_code),
@@ -99,15 +100,15 @@ def format_constant(name: str, fmt: FloatFormat, policy: FloatPolicy = SPEC) -> 
 
 
 def constant(name: str, value: object) -> str:
-    """Return a constant that is an int."""
+    """Return the C line that defines a constant of type int."""
     return f"static const int {name} = {value};"
 
 
 def size(name: str, value: int) -> str:
-    """Return a constant for the size of an array, or one that shifts by a number of bits."""
+    """Return the C line that defines a constant for the size of an array or for a number of bits to shift by."""
     return f"enum {{ {name} = {value} }};"
 
 
 def c_type(column: Column) -> str:
-    """Return the type of the codes of a column."""
+    """Return the C type of the codes of a column."""
     return f"{storage_dtype(column.width).name}_t"

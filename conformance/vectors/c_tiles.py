@@ -1,4 +1,4 @@
-"""Models of tile operations in plain C99: what an `Accumulator` says, as constants of a part of ``c_model.c``."""
+"""Models of tile operations in plain C99. An `Accumulator` becomes constants of a part of ``c_model.c``."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ _STATED = frozenset(
 
 
 class TileModel:
-    """The pieces of the model of a tile operation: ``parts``, its functions and constants; ``function``, which test
-    benches call; ``arrays``, its arguments with their columns.
+    """The text of the model of a tile operation in pieces: ``parts`` has its functions and constants; ``function`` is
+    the function that test benches call; ``arrays`` are its arguments with their columns.
 
     Raises Unsupported for a rule without a model, and for formats and sums that are too wide.
     """
@@ -147,7 +147,7 @@ class TileModel:
 
     @property
     def head(self) -> str:
-        """What the comment at the head says."""
+        """The text of the comment at the start of the model."""
         known = {
             "all": "",
             "nan": " Not known for infinite operands.",

@@ -1,8 +1,8 @@
-"""What may be wrong with a device, as causes that can be tried: the table of diagnoses.
+"""The causes that may explain wrong results of a device: the table of diagnoses.
 
-A row of `DIAGNOSES` yields the causes of one kind that a computation can have: in how the device spells operands,
-results and flags, in what it computes, in its datapath (`datapaths`), in what it delivers (`delivered`), and in how it
-adds products.
+A row of `DIAGNOSES` yields the causes of one kind that are possible for a computation: in how the device encodes
+operands, results and flags, in what it computes, in its datapath (`datapaths`), in what it delivers (`delivered`), and
+in how it adds products. A check of vectors tries each cause on the rows that differ.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def _whole_bytes(column: Column) -> bool:
 
 
 def byte_orders(computation: Computation) -> Iterator[Cause]:
-    """Yield the other order of bytes, of results and of operands, and the other order of bits."""
+    """Yield the causes that the device uses the other order of bytes, in results or operands, or the other order of
+    bits.
+    """
     for what, applies, change in (
         ("bytes", lambda column: column.role is Role.RESULT and _whole_bytes(column), _bytes_swapped),
         ("bits", lambda column: column.role is Role.RESULT and column.width > 1, _bits_reversed),
@@ -116,13 +118,13 @@ def byte_orders(computation: Computation) -> Iterator[Cause]:
 
 
 def flag_orders(computation: Computation) -> Iterator[Cause]:
-    """Yield the flags in the other order."""
+    """Yield the cause that the device gives the flags in the opposite order."""
     if any(map(of_flags, computation.outputs)):
         yield writing("flags with their bits in the other order", partial(changed, of_flags, _bits_reversed))
 
 
 def stuck_bits(computation: Computation) -> Iterator[Cause]:
-    """Yield each bit of each result, and each flag, at 0 and at 1."""
+    """Yield the causes that one bit of a result, or one flag, is always 0 or always 1."""
     results = [column for column in computation.outputs if column.role is Role.RESULT]
     for column in results if sum(column.width for column in results) <= MOST_BITS else ():
         about = column.name if len(results) > 1 else "the result"
@@ -145,7 +147,9 @@ def _stuck(name: str, bit: int, value: int) -> Write:
 
 
 def other_formats(computation: OpComputation) -> Iterator[Cause]:
-    """Yield the other formats of the same width: for all codes of a type, and for the results alone."""
+    """Yield the causes that the device uses another format of the same width: for all codes of a type, or only for
+    results.
+    """
     case = computation.case
     for type_ in dict.fromkeys((*case.operands, *case.results)):
         for other in of_same_width(type_):
@@ -189,7 +193,7 @@ FEWER, MORE = 6, 4
 
 
 def roundings_on_the_way(computation: OpComputation) -> Iterator[Cause]:
-    """Yield rounding to another format first, then to that of the result."""
+    """Yield the causes that the device rounds to another format before it rounds to the format of the result."""
     if computation.case.results[0] in FORMATS:
         for via in VIA:
             if via not in (*computation.case.operands, *computation.case.results):
@@ -226,7 +230,9 @@ def _twice(via: str, computation: OpComputation, inputs: Chunk) -> Computed | No
 
 
 def saturations(computation: OpComputation) -> Iterator[Cause]:
-    """Yield integer arithmetic that saturates instead of overflowing; for floats, a profile says so."""
+    """Yield the cause that integer arithmetic saturates where it should wrap around. For floats, a profile
+    says this.
+    """
     if computation.case.op in _INTEGER_OPS:
         yield through("saturation of signed integers", partial(_clamped, True))
         yield through("saturation of unsigned integers", partial(_clamped, False))
@@ -288,7 +294,9 @@ RELATED: tuple[tuple[str, ...], ...] = (
 
 
 def other_ops(computation: OpComputation) -> Iterator[Cause]:
-    """Yield the op with other values of its enumerated properties, related ops, and swapped operands."""
+    """Yield the causes that the device computes the op with other values of its enumerated properties, a related op, or
+    the op with swapped operands.
+    """
     own = computation.case
     given = dict(own.properties)
     for declared in (*own.definition.properties, *own.definition.choices):
@@ -330,8 +338,8 @@ MOST_OPS = 64
 
 
 def other_programs(computation: ProgramComputation) -> Iterator[Cause]:
-    """Yield the program with one op left out, with a related op or another rounding mode in its place, and with an
-    integer constant that is one more or one less.
+    """Yield the causes that the device runs the program with one change: an op is left out, a related op or another
+    rounding mode takes its place, or an integer constant is one more or one less.
     """
     ops = list(computation.ops())
     for number, op in enumerate(ops if len(ops) <= MOST_OPS else ()):
@@ -403,8 +411,8 @@ def _with_op(number: int, change: _OpChange, computation: ProgramComputation) ->
 
 
 def other_profiles(computation: OpComputation | ProgramComputation) -> Iterator[Cause]:
-    """Yield each other value of each field of the profile that can count, flushing with a positive zero, and the named
-    profiles.
+    """Yield the causes that the device computes under another profile: with another value of one field that has an
+    effect, with flushing to a positive zero, or under a named profile.
     """
     own, f32_apart, stochastic = computation.profile, True, False
     if isinstance(computation, OpComputation):
@@ -439,7 +447,7 @@ def _with_fields(name: str, change: Mapping[str, str], computation: OpComputatio
 
 
 def datapath_faults(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the faults of `datapaths.FAULTS`."""
+    """Yield the causes of `datapaths.FAULTS` that are possible for a computation."""
     yield from (planted(name, fault) for name, fault in faults_of(computation, sample))
 
 

@@ -32,7 +32,8 @@ Codings = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """A row that changed: its number in the old set (None: it is new), its inputs, its results then and now.
+    """A row whose results changed: its number in the old set (None: it is new), its inputs, its old results and its new
+    ones.
 
     ``columns``: the columns that differ. ``old`` or ``new`` is None if the row is not in the set.
     """
@@ -103,7 +104,9 @@ def digest_now(data: Document, recipe: Recipe) -> str:
 
 
 def check_unaltered(data: Document, old: VectorSet, name: str) -> None:
-    """Read an old set to its end. Raises InputError if its digest is not the one in the metadata."""
+    """Raise InputError if the digest of an old set is not the one in its metadata. The set is read to its end.
+    ``name``: its name in the error.
+    """
     digest = TreeDigest(old.columns, leaves_of(data))
     for chunk in old:
         digest.update(chunk)

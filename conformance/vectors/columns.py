@@ -74,12 +74,12 @@ class Column:
 
     @property
     def bytes(self) -> int:
-        """Return the storage of one code in bytes."""
+        """The number of bytes that one code takes in memory."""
         return storage_dtype(self.width).itemsize * limb_count(self.width)
 
     @property
     def role_in_words(self) -> str:
-        """Return the role, with the result that the column belongs to: ``poison of result0``."""
+        """The role as text, with the name of the result that the column belongs to: ``poison of result0``."""
         return f"{self.role.value} of {self.of}" if self.of else self.role.value
 
     def to_json(self) -> dict[str, Any]:
@@ -118,7 +118,9 @@ def fixed_format_of(column: Column) -> FixedFormat | None:
 
 
 def by_row(mask: Mask) -> Mask:
-    """Return the rows in which any limb is set."""
+    """Return a mask of the rows in which any element of ``mask`` is True. Its first axis counts the rows; the others
+    may be limbs.
+    """
     return np.asarray(mask.any(axis=1)) if mask.ndim > 1 else mask
 
 
@@ -163,8 +165,9 @@ IGNORE = "ignore"
 
 
 def ignoring(outputs: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns that a file may have beside these outputs, to say what is not compared in a row: ``ignore``,
-    one bit for the whole row, and ``ignore_NAME`` for a result or the flags, with a bit for each bit of that column.
+    """Return the additional columns that a file may have, to say what must not be compared in a row: ``ignore``, one
+    bit for the whole row; and ``ignore_NAME`` for each result and for the flags, with a bit for each bit of that
+    column.
     """
     whole = Column(IGNORE, 1, "i1", Role.IGNORE)
     about = (column for column in outputs if column.role in (Role.RESULT, Role.FLAGS))
@@ -266,9 +269,8 @@ def rechunked(columns: Sequence[Column], chunks: Iterable[Chunk], rows: int) -> 
 
 
 def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
-    """Return a chunk in which poison results and unspecified bits of results are 0.
-
-    The rest can be compared with another result.
+    """Return a chunk in which poison results and unspecified bits of results are 0, so that the remaining bits can be
+    compared with another result.
     """
     made = list(chunk)
     for place, about in marks_of(columns):
@@ -313,8 +315,8 @@ class Digest:
 class TreeDigest:
     """The digest of a set that is divided into leaves: the root of the hash tree (`root_of`) over their `Digest`s.
 
-    ``leaves``: the rows of each leaf. Without them, `end_leaf` says where each ends; with one leaf it is a `Digest`.
-    ``counts``: the rows of the leaves that have ended.
+    ``leaves``: the number of rows of each leaf. Without it, calls of `end_leaf` say where each leaf ends. With one
+    leaf, the digest is that of `Digest`. ``counts``: the rows of the leaves that have ended.
     """
 
     def __init__(self, columns: Sequence[Column], leaves: Iterable[int] = ()) -> None:
@@ -357,9 +359,9 @@ class TreeDigest:
 def root_of(digests: Iterable[str]) -> str:
     """Return the root of the hash tree over some digests in hexadecimal.
 
-    Each two neighbours become one: the SHA-256 of both, separated by a line feed. One that is left over at the end goes
-    on as it is. This repeats until one is left. So the root over the nodes of any level is the root over the leaves.
-    Without digests it is the SHA-256 of nothing.
+    Each pair of neighbours is replaced by one digest: the SHA-256 of both, separated by a line feed. If one is left
+    over at the end, it stays as it is. This repeats until one is left. So the root over the nodes of any level is the
+    root over the leaves. Without digests it is the SHA-256 of nothing.
     """
     level = list(digests)
     if not level:

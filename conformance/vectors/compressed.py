@@ -33,10 +33,11 @@ def is_compressed(head: bytes) -> bool:
 
 
 def expanded(file: BinaryIO, head: bytes, name: str) -> BinaryIO:
-    """Return what a compressed file expands to, as a stream that cannot seek. ``head``: its first bytes, which were not
-    read from ``file`` yet. Reading raises InputError for a broken file, and beyond `MOST_EXPANDED` bytes.
+    """Return the content of a compressed file as a stream that cannot seek. ``head``: the first bytes, which were
+    already read from ``file``.
 
-    Raises Unsupported for Zstandard without a package for it.
+    Reading the stream raises InputError for a broken file, and beyond `MOST_EXPANDED` bytes. The call raises
+    Unsupported for Zstandard without a package for it.
     """
     source: Any = gzip.GzipFile(fileobj=file) if head.startswith(MARKS[".gz"]) else _zstandard(file, "rb", name)
     return cast("BinaryIO", io.BufferedReader(_Bounded(source, name), 1 << 20))
@@ -44,7 +45,8 @@ def expanded(file: BinaryIO, head: bytes, name: str) -> BinaryIO:
 
 @contextmanager
 def compressing(file: BinaryIO, ending: str, name: str) -> Iterator[BinaryIO]:
-    """Give a stream whose bytes go to a file compressed. ``ending``: ``.gz``, ``.zst``, or empty: as they are.
+    """A context manager that gives a stream; what is written to it is compressed and written to ``file``. ``ending``:
+    ``.gz``, ``.zst``, or empty for no compression.
 
     The same bytes give the same file. Raises Unsupported for Zstandard without a package for it.
     """

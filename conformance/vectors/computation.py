@@ -1,7 +1,7 @@
 """The computation behind a set of vectors: one op for concrete types, or a whole function of a program.
 
-A `Computation` derives its columns from declarations, before it computes anything, so that every part of a set has the
-same ones. Computations can be pickled: processes compute parts of a set.
+A `Computation` derives its columns from the declarations of ops before it computes anything, so that every part of a
+set has the same columns. Computations can be pickled: processes compute parts of a set.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def joined_parts(parts: Sequence[Computed]) -> Computed:
 
 
 class PickledByFields:
-    """A dataclass that is pickled without cached properties: kernels cannot be pickled, and tables are large."""
+    """The base class of dataclasses that are pickled without their cached properties, because kernels cannot be pickled
+    and tables are large.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         public = (field.name for field in fields(cast(Any, self)) if not field.name.startswith("_"))
@@ -276,7 +278,7 @@ class OpComputation(PickledByFields):
         return Computed(tuple(outputs), undefined)
 
     def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
-        """See `Computation.truth`; nothing is known of quantised types and of stochastic rounding."""
+        """Return what `Computation.truth` returns; None for quantised types and for stochastic rounding."""
         if self.random_bits is not None or op_inputs.period(self.case) > 1:
             return None
         return truth_of_op(self.case, _mismatch(output, (), tuple(inputs), expected, got), self.profile)
@@ -294,8 +296,8 @@ class OpComputation(PickledByFields):
 
 
 def open_bits(type_: ty.Type, opened: Any) -> Codes:
-    """Return masks of a result's unspecified bits, from `Open` bits. "Any NaN is right" is not a mask of bits: the
-    checker handles it separately.
+    """Return masks of the unspecified bits of a result. ``opened``: its `Open` bits. "Any NaN is right" cannot be
+    written as a mask of bits, so the checker handles it separately.
     """
     width = width_of(type_)
     full = ints_to_codes([(1 << width) - 1], width, ())
@@ -505,7 +507,9 @@ class ProgramComputation(PickledByFields):
                         functions.append(found)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """Return the outputs of some rows: many rows at once; rows that cannot be lanes of a batch, one by one."""
+        """Return the outputs of some rows. Many rows are computed at once; if rows cannot be lanes of a batch, they are
+        computed one by one.
+        """
         rows = len(inputs[0])
         step = max(ELEMENTS_AT_ONCE // max(len(self.inputs), len(self.outputs)), 1)
         if self.scalars or rows <= step:

@@ -1,6 +1,7 @@
-"""The coverage of what was run: the cases (buckets) that rows fall in, as JSON that is merged over shards and nights.
+"""The coverage of vectors that were run: the cases (called buckets) to which rows belong, as JSON. The JSON of several
+parts and runs can be merged.
 
-For an op to which models of `models` apply, the buckets are theirs. For everything else there are models on whole
+If models of `models` apply to an op, the buckets are those of the models. For everything else there are models on whole
 columns: the classes of operands and results, and for tile operations on floats how the terms of a sum meet.
 """
 
@@ -294,7 +295,9 @@ def column_models(computation: Computation) -> tuple[ColumnModel, ...]:
 
 @dataclass(frozen=True)
 class ModelCoverage:
-    """The buckets of a model, in its order: those ``hit`` and those ``missing``. ``rows``: the rows looked at."""
+    """What rows cover of a model: the buckets that were ``hit`` and those that are ``missing``, in the model's order.
+    ``rows``: the number of rows that were examined.
+    """
 
     name: str
     target: str
@@ -345,11 +348,8 @@ class _Running:
 
 
 class RunningCoverage:
-    """The coverage of the rows of a computation, counted by exact arithmetic as they come.
-
-    ``models``: names, or "all" that apply. For a computation without models of `models`, "all" are the models on its
-    columns. Each row is looked at until all buckets of a model are hit. Raises InputError for a model that does not
-    apply.
+    """The coverage of the rows of a computation. Exact arithmetic finds their buckets as the rows come. <<Each row is
+    looked at until all buckets of a model are hit. >>Rows are examined for a model until all its buckets are hit.
     """
 
     def __init__(self, computation: Computation, models: Sequence[str] = ("all",)) -> None:
@@ -374,8 +374,8 @@ class RunningCoverage:
             self._of_columns = [(model, _Running(model, model.buckets)) for model in column_models(computation)]
 
     def take(self, inputs: Chunk, outputs: Chunk | None = None, undefined: Mask | None = None) -> None:
-        """Count the buckets that rows fall in. ``outputs``: the right outputs (None: they are computed where models
-        need them). ``undefined``: the rows that have no result.
+        """Count the buckets of some rows. ``outputs``: the right outputs; None: they are computed if models need them.
+        ``undefined``: a mask of the rows that have no result.
         """
         rows = len(inputs[0])
         self.rows += rows
@@ -440,13 +440,16 @@ def _named(computation: Computation) -> str:
 
 
 def most_rows(columns: int, period: int = 1) -> int:
-    """Return how many rows are looked at, in whole periods."""
+    """Return the largest number of rows that are examined, a multiple of ``period``. ``columns``: the number of columns
+    of a row.
+    """
     return max(min(LOOKED_AT, ELEMENTS // columns) // period, 1) * period
 
 
 def coverage_of(recipe: Recipe, parts: Sequence[tuple[int, int]] | None = None) -> RunningCoverage:
-    """Return the coverage of the rows of a recipe, or of ``parts`` of them (the first row of each, and the one after
-    the last): of all rows, or of `PARTS` parts spread evenly over many.
+    """Return the coverage of the rows of a recipe. ``parts``: only these rows, each part as its first row and the row
+    after its last. Without ``parts``, all rows are taken, or, if there are too many, `PARTS` parts that are spread
+    evenly.
 
     Raises InputError for models that do not apply, and what the rows raise.
     """
@@ -481,7 +484,7 @@ def _spread(
 
 
 class KeptRows:
-    """Rows of a stream of unknown length. Their buckets are counted when the stream ends.
+    """Rows that are kept from a stream of unknown length. Their buckets are counted when the stream ends.
 
     If there are too many rows to keep, only every second one is kept, or every fourth, eighth and so on.
     """
@@ -533,7 +536,7 @@ COVERAGE_VERSION = 1
 
 @dataclass(frozen=True)
 class CoverageReport:
-    """The coverage of one run or of several: what a file of coverage has."""
+    """The coverage of one run or of several, as it is stored in a file."""
 
     #: What was run, for people.
     name: str

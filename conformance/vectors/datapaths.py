@@ -1,8 +1,9 @@
-"""Faults inside of a datapath, as a table: what a unit gives whose numbers go wrong before they are rounded.
+"""Faults inside of a datapath, as a table. From a fault follow the results of a unit whose numbers are wrong before
+they are rounded.
 
-A unit reads its operands as exact numbers, makes terms of them (a product, an addend), adds these, and rounds the sum
-once. A `Fault` edits the numbers at one of these places. Where the edit changes nothing, the unit gives what the right
-one gives, so that each row confirms a fault, refutes it, or says nothing of it.
+A unit reads its operands as exact numbers, makes terms of them (a product, an addend), adds the terms, and rounds the
+sum once. A `Fault` changes the numbers at one of these places. If the change has no effect, the unit gives the right
+result. So each row confirms a fault, refutes it, or says nothing about it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Numbers = tuple[ExactResult, ...]
 
 
 class Unit(NamedTuple):
-    """The facts about a unit that a fault uses: its case, its rounding mode, its policy."""
+    """What a fault must know about a unit: its case, its rounding mode and its policy."""
 
     case: ModelCase
     rounding: Rounding
@@ -48,13 +49,13 @@ class Unit(NamedTuple):
 
     @property
     def precision(self) -> int:
-        """Return the bits of a significand of the result; for integers those of the operand."""
+        """The number of bits of a significand of the result; for integers, of the operand."""
         target = self.case.target
         return (self.case.float_source if isinstance(target, Integer) else target).precision
 
 
 class Place(IntEnum):
-    """Where a fault lies."""
+    """The place of a fault in a unit."""
 
     OPERANDS = 0
     TERMS = 1
@@ -140,7 +141,7 @@ class _Row(NamedTuple):
 
 
 class Same:
-    """Inputs that are equal if their bits are equal, so that results for them can be stored."""
+    """Inputs that can be keys of a cache: two objects are equal if all bits of the inputs are equal."""
 
     def __init__(self, inputs: Chunk) -> None:
         self.inputs = inputs
@@ -155,7 +156,7 @@ class Same:
 
 @lru_cache(maxsize=16)
 def outputs_of(computation: Any, inputs: Same) -> Computed:
-    """Return the outputs of a computation, and store them, because most causes change these outputs."""
+    """Return the outputs of a computation, and keep them, because most causes only change these outputs."""
     made: Computed = computation.compute(inputs.inputs)
     return made
 
@@ -298,8 +299,8 @@ FARTHEST_POWERS = (1, -1, 2, -2)
 
 
 def powers_of(target: Numeric, sample: Sample, columns: int = 1) -> list[int]:
-    """Return the powers of two by which results differ, the most frequent first, and the nearest others. ``target``:
-    the type of the results, which are the first ``columns`` of the outputs.
+    """Return exponents of powers of two by which results of the device differ from the right ones: the most frequent
+    exponents first, then the nearest others.
     """
     found: Counter[int] = Counter()
     for own, expected in list(zip(sample.actual, sample.expected, strict=True))[:columns]:
@@ -411,7 +412,7 @@ def _alignment(one: ExactResult, other: ExactResult, widths: tuple[int, ...], pr
 
 
 def aligned(unit: Unit, terms: Numbers) -> _Aligned | None:
-    """Return the alignment of the terms of a sum by their exponent fields, as in hardware; None for a zero."""
+    """Return the terms of a sum aligned by their exponent fields, as hardware does it; None for a zero."""
     one, other = terms
     if not one.significand or not other.significand:
         return None

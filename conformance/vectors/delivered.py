@@ -1,7 +1,8 @@
-"""Causes in what a device delivers: carries, signs of zero and infinity, NaNs, bounds, flags, and entries of a table.
+"""Causes in what a device delivers: wrong carries, signs of zeros and infinities, NaNs, bounds, flags, and entries of a
+table.
 
-The number is right before it is rounded. What replaces a right result or flag is found from the operands and the right
-outputs of its row, on whole arrays.
+The number is right before it is rounded. The wrong result or flag follows from the operands and the right outputs of
+its row; it is computed on whole arrays.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Delivered:
         return next(found, np.zeros(len(self.codes), np.uint8))
 
     def raised(self, flag: Flags) -> Mask:
-        """Return the rows with a flag."""
+        """Return a mask of the rows whose right outputs have this flag."""
         return np.asarray(self.flags & np.uint8(flag) != 0)
 
     def _of_result(self, test: Callable[[FloatFormat, Codes], Mask]) -> Mask:
@@ -102,7 +103,9 @@ class Delivered:
         return self._of_result(signs)
 
     def of_operands(self, test: Callable[[FloatFormat, Codes], Mask]) -> list[Mask]:
-        """Return the rows in which each operand passes a test; no rows for an operand that is no float."""
+        """Return for each operand a mask of the rows in which it passes a test; for an operand that is not a float, no
+        row passes.
+        """
         none = np.zeros(len(self.codes), np.bool_)
         formats = [format_of(column) if column.role is Role.OPERAND else None for column in self.inputs]
         return [
@@ -187,8 +190,8 @@ def _in_mode(computation: OpComputation, mode: str) -> OpComputation:
 
 
 def carries(computation: OpComputation) -> Iterator[Cause]:
-    """Yield carries of rounding out of the fraction that do not reach the exponent: of normal numbers, into the
-    smallest normal number, and both.
+    """Yield the causes that a carry of rounding out of the fraction does not reach the exponent: for normal numbers,
+    for numbers that round to the smallest normal number, or for both.
     """
     fmt = _result_format(computation)
     if unit_of(computation) is None or fmt is None or not fmt.mantissa_bits or not fmt.zero:
@@ -227,8 +230,9 @@ _MODES = ("to_nearest_even", "toward_zero", "upward", "downward", "to_nearest_aw
 
 
 def roundings_of_some(computation: OpComputation) -> Iterator[Cause]:
-    """Yield another rounding mode for results of one sign, and for subnormal ones; results that round to infinity and
-    are cut; and overflow that is not raised where it comes from rounding.
+    """Yield the causes that another rounding mode is used for results of one sign or for subnormal results; that
+    results that round to infinity become the largest value; and that the overflow flag is missing if only the rounding
+    overflows.
     """
     unit = unit_of(computation)
     if unit is None:
@@ -292,7 +296,9 @@ def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> 
 
 
 def zero_signs(computation: OpComputation) -> Iterator[Cause]:
-    """Yield other signs of zeros, and of cancelled sums alone, of sums of zeros and of both."""
+    """Yield the causes that zeros have other signs: all zeros, or only those of sums that cancel, of sums of zeros, or
+    of both.
+    """
     fmt, unit = _result_format(computation), unit_of(computation)
     if fmt is None or not fmt.has_negative_zero:
         return
@@ -331,7 +337,7 @@ def _signed_in_mode(bit: int, where: Callable[[Delivered], Mask], other: OpCompu
 
 
 def infinity_signs(computation: Computation) -> Iterator[Cause]:
-    """Yield infinities of one sign, of the first result."""
+    """Yield the causes that all infinities of the first result have the same sign."""
     fmt = _result_format(computation)
     if fmt is not None and fmt.infinities and fmt.signed:
         bit = fmt.sign_mask or 0
@@ -356,7 +362,7 @@ def _signed_as(bit: int, where: Callable[[Delivered], Mask], operand: int, rows:
 
 
 def exponents(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield results whose exponent field is off by a number, after they are rounded."""
+    """Yield the causes that the exponent field of results is wrong by a fixed number after rounding."""
     fmt, unit = _result_format(computation), unit_of(computation)
     if fmt is not None and unit is not None:
         for power in powers_of(fmt, sample):
@@ -395,7 +401,7 @@ def _moved(
 
 
 def other_nans(computation: OpComputation) -> Iterator[Cause]:
-    """Yield NaN operands that come before others, that stay signalling, and that lose their sign."""
+    """Yield the causes that a NaN operand takes precedence over others, stays signalling, or loses its sign."""
     fmt = _result_format(computation)
     if (
         fmt is None
@@ -435,8 +441,8 @@ def _nan_of(fmt: FloatFormat, order: Sequence[int], quiet: int, rows: Delivered)
 
 
 def constant_nans(computation: Computation, sample: Sample) -> Iterator[Cause]:
-    """Yield the NaN that the device gives most often as its only one, of each result: for all NaNs, and for those of
-    invalid operations, of signalling operands and of quiet ones alone.
+    """Yield the causes that the device gives one fixed NaN, the one that it gives most often: for all NaNs of a result,
+    or only for those of invalid operations, of signalling operands, or of quiet operands.
     """
     results = [k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT]
     rows = _of_sample(computation, sample)
@@ -484,8 +490,8 @@ def _with_nan(
 
 
 def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the codes that a device gives for results out of range, and for NaN in conversions to integers. They are
-    taken from the sample.
+    """Yield the causes that the device gives fixed codes for results out of range, and for NaN in conversions to
+    integers. The codes are taken from the sample.
     """
     rows = _of_sample(computation, sample)
     column = computation.outputs[rows.place]
@@ -539,7 +545,9 @@ def _beyond_as(computation: OpComputation, codes: dict[str, int], rows: Delivere
 
 
 def entries(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield results that are off by a number for a range of the operand: of its code, its magnitude, its fraction."""
+    """Yield the causes that results are wrong by a fixed number for a range of the operand: of its code, its magnitude
+    or its fraction.
+    """
     column = computation.inputs[0]
     rows = _of_sample(computation, sample)
     if len(computation.inputs) > 1 or max(column.width, computation.outputs[rows.place].width) > LIMB_BITS:
@@ -601,7 +609,7 @@ FLAG_RULES: tuple[tuple[str, Flags, Callable[[Delivered], Mask]], ...] = (
 
 
 def flag_rules(computation: OpComputation) -> Iterator[Cause]:
-    """Yield other rules of flags, and the flags of the product of a multiply-add."""
+    """Yield the causes that flags follow another rule, and that they are those of the product of a multiply-add."""
     if not any(map(of_flags, computation.outputs)):
         return
     fmt = _result_format(computation)

@@ -1,8 +1,4 @@
-"""Rows that differ and that no cause explains, described by what their operands and results have in common.
-
-A `Feature` is a test of a row: the class of an operand, the difference of two exponents, a flag. Up to `MOST` of them
-that hold in all rows that differ, and in as few equal rows as possible, make a description.
-"""
+"""The description of rows that differ and that no cause explains: what their operands and results have in common."""
 
 from __future__ import annotations
 
@@ -140,7 +136,9 @@ def _exponents(computation: Computation, sample: Sample) -> Iterator[Feature]:
 
 
 def describe(computation: Computation, sample: Sample) -> list[str]:
-    """Describe the common features of the differing rows of a sample, and the smallest of these rows with its steps."""
+    """Return texts about a sample: the features that its differing rows have in common, and the smallest of these rows
+    with its steps.
+    """
     wrong, equal = sample.differs, sample.control
     known = list(features(computation, sample))
     chosen: list[Feature] = []

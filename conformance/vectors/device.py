@@ -1,7 +1,7 @@
-"""A device as changes of a computation, and what one thing that is wrong with it does: the parts of a diagnosis.
+"""A device as changes of a computation, and the change that one cause makes: the parts of a diagnosis.
 
-A device is a computation, with changes on the way in and on the way out, and with faults inside of it. A `Cause`
-changes one of these parts, so that two causes can be put together. A `Diagnosis` yields the causes of one kind.
+A device is a computation, with changes of its inputs and of its outputs, and with faults inside. A `Cause` changes one
+of these parts, so two causes can be combined. A `Diagnosis` yields the causes of one kind.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True)
 class Device:
-    """A device: it ``reads``, then makes the ``computation`` (by ``datapath``, if one is given, or with ``faults`` in
-    it), then ``writes``.
+    """A device: it changes its inputs by ``reads``, computes by ``computation`` (by ``datapath`` if there is one, or
+    with ``faults`` inside), and changes its outputs by ``writes``.
     """
 
     computation: Computation
@@ -106,8 +106,8 @@ class Device:
 
 @dataclass(frozen=True)
 class Cause:
-    """One way in which a device differs. ``name``: the name of the computation with its results, as in "all rows are
-    what … gives".
+    """One way in which a device may be wrong. ``name``: the name of the computation that has the device's results, as
+    it stands in "all rows are what … gives".
 
     ``change``: makes a device with this cause from one without it; None if the two cannot be combined. ``slow``: True
     if it takes microseconds for each row.
@@ -121,7 +121,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A row of the table of diagnoses."""
+    """A row of the table of diagnoses: a kind of causes."""
 
     #: What may be wrong, in words.
     about: str
@@ -132,20 +132,22 @@ class Diagnosis:
     fitted: bool = False
 
     def causes(self, computation: Computation, sample: Sample) -> Iterator[Cause]:
-        """Return the causes of this kind that a computation can have, of which some rows are known."""
+        """Return the causes of this kind that a computation can have. ``sample``: the rows that are known."""
         if not isinstance(computation, self.kinds):
             return iter(())
         return self.found_by(computation, sample) if self.fitted else self.found_by(computation)
 
 
 def by(field: str, value: object, computation: Any) -> Computation:
-    """Return a computation with another value of a field."""
+    """Return a computation in which ``field`` has this value."""
     other: Computation = replace(computation, **{field: value})
     return other
 
 
 def computing(name: str, other: Callable[[Any], Computation], slow: bool = False) -> Cause:
-    """Return the cause that is another computation. ``other`` may raise HalfulpError or ValueError if there is none."""
+    """Return the cause that the device makes another computation. ``other``: makes it from the computation; it may
+    raise HalfulpError or ValueError if there is none.
+    """
     kept = lru_cache(maxsize=64)(other)
 
     def change(device: Device) -> Device | None:
@@ -160,12 +162,14 @@ def computing(name: str, other: Callable[[Any], Computation], slow: bool = False
 
 
 def reading(name: str, stage: Stage, read: InputChange) -> Cause:
-    """Return the cause that is a change of the inputs."""
+    """Return the cause that the device reads its inputs wrongly. ``read``: the change of the inputs."""
     return Cause(name, stage, lambda device: replace(device, reads=(*device.reads, read)))
 
 
 def writing(name: str, write: Write, early: bool = False) -> Cause:
-    """Return the cause that is a change of the outputs; ``early``: it comes before other changes."""
+    """Return the cause that the device writes its outputs wrongly. ``write``: the change of the outputs; ``early``: it
+    comes before other changes.
+    """
 
     def change(device: Device) -> Device:
         return replace(device, writes=(write, *device.writes) if early else (*device.writes, write))
@@ -174,7 +178,7 @@ def writing(name: str, write: Write, early: bool = False) -> Cause:
 
 
 def through(name: str, datapath: Datapath, slow: bool = False) -> Cause:
-    """Return the cause of another datapath."""
+    """Return the cause that the device has another datapath."""
 
     def change(device: Device) -> Device | None:
         return None if device.datapath or device.faults else replace(device, datapath=datapath)
@@ -183,7 +187,9 @@ def through(name: str, datapath: Datapath, slow: bool = False) -> Cause:
 
 
 def planted(name: str, fault: Planted) -> Cause:
-    """Return the cause of a fault inside of the datapath of an op. A fault has one value at a time."""
+    """Return the cause that the datapath of an op has a fault. A device has a fault with one value of its parameter at
+    a time.
+    """
 
     def change(device: Device) -> Device | None:
         if device.datapath or any(other.fault is fault.fault for other in device.faults):
@@ -205,7 +211,9 @@ def flag_name(flag: Flags) -> str:
 def changed(
     applies: Callable[[Column], bool], change: Recode, columns: Sequence[Column], chunk: Chunk, inputs: Chunk = ()
 ) -> Chunk:
-    """Return a chunk with a change of all columns to which it applies, as a `Write` does."""
+    """Return a chunk in which ``change`` was applied to all columns for which ``applies`` is true. ``inputs``: the
+    inputs of the rows.
+    """
     pairs = zip(columns, chunk, strict=True)
     return tuple(change(codes, column.width) if applies(column) else codes for column, codes in pairs)
 

@@ -1,7 +1,8 @@
-"""Find what gives the results of a device: the table of diagnoses, and their trial on sampled rows.
+"""The search for the cause of a device's wrong results: the table of diagnoses, and the trial of causes on sampled
+rows.
 
-First come rows that slipped, then other encodings, then one other meaning of the rows, then two causes together.
-A cause is likely as far as it explains the rows that differ, and is not refuted by rows that are equal.
+Rows that are missing or surplus are tried first, then other encodings, then other computations, then two causes
+together. A cause is the more likely, the more of the differing rows it explains; rows that are equal can refute it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from halfulp.semantics import floats
 def differing_columns(
     columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False
 ) -> dict[int, Mask]:
-    """Return, by column position, the rows in which a column of ``actual`` is wrong; only columns with such rows.
+    """Return masks of the rows in which a column of ``actual`` is wrong, by the position of the column. Columns without
+    such rows are left out.
 
     Both chunks have all the columns. The masks of ``expected`` select what is compared: poison results, unspecified
     bits, and the flags of a row in which every result is poison are not compared. ``any_nan``: any NaN matches a NaN.
@@ -55,7 +57,7 @@ def differing_columns(
 
 
 def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False) -> Mask:
-    """Return the rows in which any column is wrong: see `differing_columns`."""
+    """Return a mask of the rows in which any column is wrong: see `differing_columns`."""
     mask: Mask = np.zeros(len(expected[0]), np.bool_)
     for own in differing_columns(columns, expected, actual, any_nan).values():
         mask |= own
@@ -72,7 +74,7 @@ def _marks_of_results(columns: Sequence[Column]) -> dict[int, list[int]]:
 
 
 def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
-    """Return the rows in which the result at this position is poison."""
+    """Return a mask of the rows in which the result at this position is poison."""
     return _poison(columns, chunk, _marks_of_results(columns)[result])
 
 
@@ -85,7 +87,7 @@ def _poison(columns: Sequence[Column], chunk: Chunk, marks: Sequence[int]) -> Ma
 
 
 def all_poison(columns: Sequence[Column], chunk: Chunk) -> Mask:
-    """Return the rows in which every result is poison; no rows in a set without results."""
+    """Return a mask of the rows in which every result is poison; it has no row if the set has no results."""
     marks = _marks_of_results(columns)
     mask: Mask = np.full(len(chunk[0]), bool(marks), np.bool_)
     for own in marks.values():
@@ -160,7 +162,7 @@ class Explanation:
     causes: tuple[Cause, ...] = ()
 
     def refuted(self, sample: Sample) -> bool:
-        """Tell whether the explanation gives other results than the device in a row that is equal."""
+        """Tell whether the explanation is refuted: in a row in which the device is right, it gives other results."""
         return bool((sample.control & ~self.gives).any())
 
     def score(self, sample: Sample) -> float:
@@ -198,9 +200,8 @@ _FORMS: tuple[tuple[str, Role | None], ...] = (
 
 
 def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[TileComputation, Sample]:
-    """Return single elements of the tiles of a sample, which do not depend on each other, by the rule of the model.
-
-    Up to ``most`` differ, and as many are equal, each kind spread over the sample.
+    """Return a computation of single elements of tiles, and a sample of such elements, which do not depend on each
+    other. At most ``most`` of them differ, and as many are equal; both kinds are spread over the sample.
     """
     expected, actual = (np.stack(codes, axis=1) for codes in (sample.expected, sample.actual))
     counts = (sample.differs | sample.control)[:, np.newaxis]

@@ -1,8 +1,4 @@
-"""Ops in fixed point: their exact results, and what may be wrong with a unit, each cause with what the unit would give.
-
-A unit reads its operands, computes the exact result, rounds it to the places of the result, and brings it into the
-range.
-"""
+"""Ops in fixed point: their exact results, and the causes that may explain wrong results of a unit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Exact results before rounding: the base of the coverage models.
 
-An exact result is sign, significand and exponent in Python integers. A quotient without an end is truncated far below
-the bits that any model examines, and one more bit is set: all comparisons with shorter numbers stay true.
+An exact result has a sign, a significand and an exponent, as Python integers. A quotient that has infinitely many bits
+is cut far below the bits that any model examines, and one more bit is set. So comparisons with shorter numbers stay
+right.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from halfulp.semantics.random_sources import words
 
 
 def chosen(field: npt.NDArray[Any], bits: int, count: int) -> npt.NDArray[np.intp]:
-    """Return indices below ``count`` from uniform fields of ``bits`` bits, as evenly distributed as these allow."""
+    """Return indices below ``count``, made of uniform random numbers of ``bits`` bits, as evenly distributed as these
+    allow.
+    """
     return (field * np.uint64(count) >> np.uint64(bits)).astype(np.intp)
 
 
 class Dice:
-    """Random integers, one after another, for step-by-step construction in Python; they are the same on every
-    machine.
-    """
+    """A source of random integers for building operands step by step; it gives the same integers on every machine."""
 
     def __init__(self, seed: int, stream: int) -> None:
         self._seed, self._stream = seed, stream
@@ -158,8 +159,8 @@ class ModelCase:
 
     @cached_property
     def extra(self) -> int:
-        """Return the number of bits of an exact result below the last kept bit; for quotients, the number that is
-        examined.
+        """Return the number of bits that an exact result has below the last kept bit; for quotients, the number of such
+        bits that models examine.
         """
         source, target = self.sources[0], self.target
         if isinstance(target, Integer):
@@ -281,7 +282,9 @@ def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -
 def terms_of(
     case: ModelCase, numbers: tuple[ExactResult, ...], kind: str | None = None
 ) -> tuple[ExactResult, ...] | None:
-    """Return the one or two numbers whose sum is the exact result for these operands; None as in `exact`."""
+    """Return the one or two exact numbers whose sum is the exact result for these operands; None in the same cases as
+    for `exact`.
+    """
     if len(numbers) == 1:
         return _root(case, *numbers) if (kind or case.kind) == "square root" else numbers
     x, y, *addend = numbers
@@ -432,8 +435,8 @@ def factor_range(fmt: FloatFormat, factor: int) -> tuple[int, int]:
 
 
 def factors(case: ModelCase, dice: Dice, sign: int, x: int, y: int, place: int) -> tuple[int, int] | None:
-    """Return codes of ``x * 2**k`` and ``y * 2**(place - k)`` whose product has the given sign in the sum; None if
-    there are none.
+    """Return codes of ``x * 2**k`` and ``y * 2**(place - k)``, for some k, whose product has the sign ``sign`` in the
+    sum; None if there are none.
     """
     one, other = case.float_sources[:2]
     (low, high), (least, most) = factor_range(one, x), factor_range(other, y)
@@ -454,7 +457,7 @@ def row_with(
     case: ModelCase, dice: Dice, product: tuple[int, int, int, int], wanted: int, exponent: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield a row whose exact result is ``wanted * 2**exponent``, with this product, which is given by its sign, two
-    factors and their exponent. Yield nothing if a format lacks an operand.
+    factors and their exponent. Yield nothing if a format cannot represent an operand.
     """
     sign, x, y, place = product
     addend = case.float_sources[2]
@@ -478,8 +481,9 @@ def addends_and_factors(
 ) -> Iterator[tuple[int, ...]]:
     """Yield operands whose sum is (-1)**sign * magnitude * 2**exponent.
 
-    There are several ways: a product with the bits below those of the addend; a product close to the sum, with an
-    addend that corrects it; a product with the low bits of the sum, which may cancel; a product or an addend alone.
+    Several kinds are tried: the bits of the product are below those of the addend; the product is close to the sum, and
+    the addend corrects it; the product has the low bits of the sum, and high bits may cancel; the product or the addend
+    is 0.
     """
     one, other, addend = case.float_sources
     wanted = (-1) ** sign * magnitude

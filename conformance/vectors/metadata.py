@@ -73,7 +73,9 @@ def schema() -> Document:
 
 @dataclass(frozen=True)
 class VectorFile:
-    """A file of the set: its format, its name without folders (None for a pipe), the packing of its elements."""
+    """A file of a set, as the metadata describes it: its format, its name without folders (None for a pipe), and the
+    packing of its elements.
+    """
 
     format: str
     name: str | None = None
@@ -87,7 +89,9 @@ class VectorFile:
 
 
 def described_profile(profile: Profile) -> Document:
-    """Return a profile with all its fields: its name alone may have another meaning in another version."""
+    """Return a profile with all its fields for the metadata, since its name may have another meaning in another
+    version.
+    """
     return {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}}
 
 
@@ -203,8 +207,8 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
 
 
 def of_file(data: Document, name: str) -> Document:
-    """Return the document of a file of the set: for a shard of a sweep, with the shard's own count, digest and rows;
-    for any other file, that of the whole set.
+    """Return the metadata of one file of the set: for a shard of a sweep, a document with the shard's own count, digest
+    and rows; for any other file, that of the whole set.
     """
     shards = data.get("shards")
     if not isinstance(shards, list):
@@ -327,8 +331,8 @@ def data_file(path: Path, data: Document) -> tuple[Path, str] | None:
 
 
 class Anchors:
-    """Two or three rows for a person to check, recorded while the chunks of a set pass: the first row, the first row
-    with a finite result other than 0 (an inexact one if there are flags), and the last row.
+    """Two or three rows that a person can check. They are recorded while the chunks of a set pass: the first row, the
+    first row with a finite result other than 0 (an inexact one if there are flags), and the last row.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -476,7 +480,9 @@ class _Peeked(io.RawIOBase):
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
-    """Open a file, and read its first bytes; of a compressed file, those that it expands to."""
+    """A context manager that opens a file, and gives it with its first bytes; for a compressed file both are of its
+    content.
+    """
     with _opened(path) as (file, head):
         if not is_compressed(head):
             yield file, head
@@ -511,7 +517,9 @@ def _opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
 
 
 def see(path: str) -> None:
-    """Raise InputError for a file that cannot be read, before any other error is raised."""
+    """Raise InputError for a file that cannot be read. A caller uses it first, so that this error is raised before any
+    other.
+    """
     # A pipe or a terminal can be read only once.
     if path != "-" and not Path(path).is_fifo() and not Path(path).is_char_device():
         with opened(path):

@@ -49,7 +49,7 @@ def quantised_type(case: OpCase) -> ty.UniformQuantizedType | None:
 
 
 def places(type_: ty.UniformQuantizedType) -> list[int]:
-    """Return the number of the parameter that applies to each row of a period."""
+    """Return for each row of a period the number of the parameter (scale and zero point) that applies to it."""
     if type_.block_sizes is None:
         return list(range(len(type_.scales)))
     sizes = dict(type_.block_sizes)
@@ -80,7 +80,9 @@ def has_blocks(case: OpCase) -> bool:
 
 
 def shaped(case: OpCase, column: Codes) -> Codes:
-    """Return a column of whole periods in the shape of the case's tensors: for blocks one period, else any number."""
+    """Return a column of whole periods in the shape of the case's tensors. With parameters per block this is one
+    period, else any number of periods.
+    """
     type_ = quantised_type(case)
     limbs = column.shape[1:]
     if type_ is None or (type_.axis is None and type_.block_sizes is None):
@@ -103,7 +105,9 @@ def flat(case: OpCase, tensor: Codes, width: int) -> Codes:
 
 
 def corner_rows(case: OpCase, type_: ty.UniformQuantizedType, level: Level, seed: int = 0) -> Rows:
-    """Return the corners of each parameter side by side. A parameter with fewer corners than another repeats them."""
+    """Return the corner operands of each parameter in the rows to which it applies. A parameter with fewer corners than
+    another repeats them.
+    """
     source, width = case.operand_types[0], case.operand_widths[0]
     lists = [_corners(source, type_, parameter, level, seed) for parameter in range(len(type_.scales))]
     return _side_by_side([lists[place] for place in places(type_)], width)
@@ -153,11 +157,8 @@ def _corners(source: ty.Type, type_: ty.UniformQuantizedType, parameter: int, le
 def expressed_corners(
     fmt: FloatFormat, type_: ty.UniformQuantizedType, parameter: int, level: Level, seed: int = 0
 ) -> list[int]:
-    """Return real numbers at stored integers and midway between two, as codes with their neighbours, and some in
-    between.
-
-    The integers are those around the clamp edges and the zero point, and those that represent numbers around 0; in
-    level 2 all integers of up to 8 bits, or 256 random ones.
+    """Return codes of real numbers: those that stored integers represent and the midpoints between two of them, each
+    with its neighbours, and some numbers in between.
     """
     scale = scalar.value(fmt, scalar.from_fraction(fmt, Fraction(type_.scales[parameter])).code)
     zero = type_.zero_points[parameter]
@@ -212,9 +213,8 @@ _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 
 
 def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
-    """Return the contribution of each operand's type. ``op``: its name, for operands of a special role.
-
-    Raises Unsupported for a type that is neither float nor integer nor in fixed point.
+    """Return for each operand's type what it contributes to operands. ``op``: the name of the op, since some of its
+    operands have special roles.
     """
     kinds: list[OperandKind] = []
     for place, type_ in enumerate(types):

@@ -1,6 +1,7 @@
 """Pack elements that do not fill bytes, and blocks of elements with a common scale (OCP MX).
 
-A type implies nothing of this: OCP's specification fixes no layout, and tools differ. So a file says what it uses.
+A type does not determine its layout: OCP's specification fixes none, and tools differ. So a file says which one it
+uses.
 """
 
 from __future__ import annotations
@@ -159,9 +160,9 @@ def _unpack_bits(data: Bytes, width: int, count: int, packing: Packing) -> Codes
 
 @dataclass(frozen=True)
 class BlockLayout:
-    """A block format: ``elements`` of ``width`` bits share a scale of ``scale_width`` bits. Scales are in an array of
-    their own ("separate"), or right before ("first") or after ("last") their elements. Scales have containers of whole
-    bytes; elements are packed as ``packing`` says, and fill whole bytes in each block.
+    """The layout of blocks in a file: ``elements`` elements of ``width`` bits share a scale of ``scale_width`` bits.
+    Scales are in an array of their own ("separate"), or right before ("first") or after ("last") their elements. Scales
+    have containers of whole bytes; elements are packed as ``packing`` says, and fill whole bytes in each block.
     """
 
     width: int

@@ -1,18 +1,21 @@
-"""The recipe of a whole set of vectors: the computation and its operands. Any part can be made alone at any time.
+"""The recipe of a whole set of vectors: the computation and its operands. Any part of the set can be computed alone at
+any time.
 
-A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs`` of the metadata, from which
-`recipe_of` makes it again. `recipe_of_spec` also reads a file written by hand, which may leave much out:
+A recipe can be pickled. It can also be written as the ``source``, ``profile`` and ``inputs`` of the metadata, from
+which `recipe_of` makes it again. `recipe_of_spec` reads the same from a file written by hand, which may leave out much:
 
 ``source``
-    of an op ``op`` and ``operands`` (a list, or one type for all), ``results`` where they do not follow from these,
-    ``properties`` and ``random_bits`` where there are any; of a program ``program``, a file of MLIR text beside this
-    one, and ``function``; of a tile operation ``tile``, an object as the metadata has it; of the last two ``mma``
-    (else exact)
+    for an op: ``op`` and ``operands`` (a list, or one type for all); ``results`` if they do not follow from the
+    operands; ``properties`` and ``random_bits`` if there are any. For a program: ``program``, a file of MLIR text
+    beside this one, and ``function``. For a tile operation: ``tile``, an object as in the metadata. For a program or a
+    tile operation also ``mma`` (default: exact)
 ``profile``
-    as on the command line, ``"ocp-saturate,tininess=before"``, or with its ``name`` and ``fields``; else ``spec``
+    as on the command line, ``"ocp-saturate,tininess=before"``, or an object with ``name`` and ``fields``; default
+    ``spec``
 ``inputs``
-    ``level`` (else 1, or none with models; weighted of tiles), ``models``, or ``operands`` of one's own, as a text;
-    ``seed`` (else 0), and ``options``: ``count``, ``keep_ub``, ``flags``, ``block``; else level 1
+    ``level`` (default 1; weighted for tiles; none if there are models), ``models``, or ``operands``, the text that
+    names operands of your own; ``seed`` (default 0), and ``options``: ``count``, ``keep_ub``, ``flags``, ``block``.
+    Without ``inputs``: level 1
 """
 
 from __future__ import annotations
@@ -114,7 +117,7 @@ class Recipe(PickledByFields):
 
     @property
     def target(self) -> Target:
-        """Return the operands in the form that sources of the user's own operands take."""
+        """Return what a source of the user's own operands must know about the operands: their columns and types."""
         computation = self.computation
         columns = tuple(column for column in computation.inputs if column.role is Role.OPERAND)
         case = computation.case if isinstance(computation, OpComputation) else None
@@ -149,7 +152,7 @@ class Recipe(PickledByFields):
 
     @property
     def step(self) -> int:
-        """Return the step: parts of the set begin and end at multiples of it."""
+        """Return the number of rows that cannot be divided: parts of the set begin and end at multiples of it."""
         return self.rows.period
 
     @cached_property
@@ -237,7 +240,7 @@ class Recipe(PickledByFields):
 
 
 def usual_level(computation: Computation, models: Sequence[str]) -> LevelName | None:
-    """Return the level if none is named: no level if there are models."""
+    """Return the level that is used if the user names none: no level if there are models."""
     return None if models else "weighted" if isinstance(computation, TileComputation) else "1"
 
 

@@ -1,7 +1,5 @@
-"""Check the rows of vectors that someone else computed: which rows differ, and which other semantics would give them.
-
-Poison rows and unspecified bits do not count. `differing_columns` compares rows that exist. A `VectorChecker` reads a
-stream of rows, computes the expected results, and tries other semantics for the rows that differ.
+"""The check of rows that a device or another program computed: which rows differ, and which other semantics would give
+them.
 """
 
 from __future__ import annotations
@@ -70,8 +68,8 @@ OneRowFunction = Callable[[Sequence[int]], OneRow]
 
 
 def one_row_function(computation: Computation) -> OneRowFunction:
-    """Return the function that computes a row alone, with the results of `Computation.compute`. A result that is poison
-    may have any code.
+    """Return a function that computes one row, with the results of `Computation.compute`. If a result is poison, its
+    code has no meaning.
     """
     quick = _scalar_function(computation) if isinstance(computation, OpComputation) else None
     return quick or (lambda codes: _of_arrays(computation, codes))
@@ -146,8 +144,8 @@ def _number(sign: int, significand: int, exponent: int) -> Fraction:
 
 
 def signed_result(computation: Computation) -> bool | None:
-    """Tell whether the integers that an op gives are signed; None for other computations, and for ops that do not say
-    it. MLIR and this project end the names of ops that do with ``si`` and ``ui``.
+    """Tell whether the integers that an op gives are signed. The ending of its name tells this: ``si`` or ``ui``. None
+    for ops with other names, and for other computations.
     """
     if not isinstance(computation, OpComputation):
         return None
@@ -161,10 +159,9 @@ def signed_result(computation: Computation) -> bool | None:
 def remarks(
     column: Column, type_: ty.Type | None, expected: Codes, got: Codes, signed: bool | None = None
 ) -> list[tuple[str, Mask]]:
-    """Describe what codes are instead of the expected ones, from which each differs, in words that many rows share.
-
-    ``signed``: as `signed_result`. Return the words that apply, with their rows. Of flags, more than one can apply to a
-    row.
+    """Return remarks on codes that differ from the expected ones, such as "the sign differs", each with a mask of the
+    rows to which it applies. Each code of ``got`` differs. ``signed``: see `signed_result`. Several remarks on flags
+    can apply to one row.
     """
     if column.role is Role.FLAGS:
         sides = (("not raised", expected & ~got), ("raised", got & ~expected))
@@ -273,8 +270,8 @@ class RowMismatch:
 
 @dataclass(frozen=True)
 class LikelyCause:
-    """An alternative that gives the file's results in this many ``rows`` of those examined. ``equal``: the number of
-    control rows in which it gives the expected results; ``refuted``: True if it gives others in some of them.
+    """An alternative computation that explains differing rows. ``rows``: the number of examined rows for which it gives
+    the file's results. ``equal``: the number of control rows for which it gives the expected results.
     """
 
     name: str
@@ -328,8 +325,8 @@ class Check:
 def columns_in_order(
     computation: Computation, columns: Sequence[Column], elsewhere: bool = False
 ) -> tuple[list[int], list[int | None], list[int]]:
-    """Find a computation's inputs and outputs among the columns of a file by name; None for an output that is missing.
-    With them: the columns that say what is not compared in a row.
+    """Return the positions of a computation's inputs and outputs among the columns of a file, found by name (None for
+    an output that is missing), and of the columns that say what is not compared in a row.
 
     ``elsewhere``: the inputs are known from elsewhere, so that a file may have none of them. Raises InputError for a
     missing input, a column that the computation does not have, other widths, and files without any result or flags.
@@ -745,7 +742,9 @@ _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict
 
 
 def unknown_bits(word: str) -> int:
-    """Return the bits of the digits of a word that are X or Z: of hexadecimal digits, or of bits after ``0b``."""
+    """Return a mask of the bits of a word whose digits are X or Z. The word has hexadecimal digits, or bits after
+    ``0b``.
+    """
     if word.startswith("0b"):
         return int("0" + "".join("0" if bit in "01" else "1" for bit in word[2:]), 2)
     return int(word.translate(_X_BITS), 16)

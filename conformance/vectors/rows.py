@@ -162,8 +162,8 @@ def repeating(rows: Rows, count: int) -> Rows:
 
 
 def spread(rows: Rows) -> Rows:
-    """Return the rows of a small table in another order, so that any few consecutive rows are spread over all of
-    them.
+    """Return the rows of a small table in another order, in which any few consecutive rows come from all parts of the
+    table.
     """
     columns, count = rows.make(0, rows.count), rows.count
     step = next(step for step in range(max(int(count * GOLDEN), 1), count + 2) if gcd(step, count) == 1)
@@ -173,9 +173,9 @@ def spread(rows: Rows) -> Rows:
 
 
 def interleaved(tables: Sequence[Rows], shares: Sequence[int], count: int, unit: int = 1) -> Rows:
-    """Return ``count`` rows of several tables in turns, spread as evenly as their shares allow: of each
-    ``sum(shares)`` consecutive units of ``unit`` rows, ``shares[k]`` are those of table k. Tables start again after
-    their end.
+    """Return ``count`` rows that are taken in turns from several tables, as evenly as their shares allow. Rows come in
+    units of ``unit`` rows. Of ``sum(shares)`` consecutive units, ``shares[k]`` come from table k. Tables start again
+    after their end.
     """
     cycle, owner = sum(shares), _owners(shares)
     place = np.empty(cycle, np.int64)  # among the units of its table in a cycle
@@ -211,7 +211,7 @@ def _owners(shares: Sequence[int]) -> npt.NDArray[np.int64]:
 
 
 def turns_in(shares: Sequence[int], count: int, unit: int = 1) -> list[int]:
-    """Return the rows of each table among the first ``count`` of `interleaved`."""
+    """Return for each table the number of its rows among the first ``count`` rows of `interleaved`."""
     whole, rest = divmod(-(-count // unit), sum(shares))
     begun = np.bincount(_owners(shares)[:rest], minlength=len(shares))
     return [(whole * share + int(more)) * unit for share, more in zip(shares, begun, strict=True)]
@@ -232,7 +232,7 @@ def _again_from_the_start(rows: Rows, start: int, stop: int) -> tuple[Codes, ...
 
 
 def one_operand(rows: Rows, place: int) -> Rows:
-    """Return one operand of each row."""
+    """Return a table with only the operand number ``place`` of each row."""
     return Rows(rows.widths[place : place + 1], rows.count, lambda start, stop: (rows.make(start, stop)[place],))
 
 
@@ -253,9 +253,9 @@ _ALONE = 8
 
 
 def drawn_together(case: OpCase, rows: Rows) -> Rows:
-    """Return the rows of a case of `DIVIDES` with suitable exponents. The exponent of a scale depends on the scale
-    alone, so that the rows of a block still share their scale. Scales of other formats than f8E8M0FNU stay, and so do
-    elements of more than 64 bits.
+    """Return the rows of a case of `DIVIDES` (an op on elements with a scale), in which the exponents of an element and
+    its scale fit each other. The exponent of a scale depends on the scale alone, so that the rows of a block still
+    share their scale. Scales of other formats than f8E8M0FNU, and elements of more than 64 bits, are not changed.
     """
     element, scale, result = (_format(type_) for type_ in (*case.operand_types, case.result_types[0]))
     if element.bits > LIMB_BITS:
@@ -291,7 +291,9 @@ class DrawnBlock(NamedTuple):
 
 
 def drawn_blocks(function: Operation) -> tuple[DrawnBlock, ...]:
-    """Return the blocks of a function's arguments that halfulp.quantize_blocks gets; each element is a column."""
+    """Return the blocks of a function's arguments to which halfulp.quantize_blocks is applied. Each element is a
+    column.
+    """
     found: list[DrawnBlock] = []
     position = 0
     for argument in function.regions[0].blocks[0].arguments:

@@ -40,9 +40,9 @@ Numbers = npt.NDArray[np.int64]
 class Sample:
     """Rows in whole periods. ``expected``, ``actual``: the outputs. ``numbers``: the numbers of the rows in the file.
 
-    ``differs``: the rows that differ, ``values``: those in more than flags. ``control``: equal rows in which results
-    count. ``beside``: the expected outputs of the rows at `SHIFTS` from each row, along a second axis, which is empty
-    if there are too many columns; ``known``: whether there is such a row.
+    ``differs``: a mask of the rows that differ; ``values``: of those that differ in more than flags. ``control``: a
+    mask of the equal rows in which a result is compared. ``beside``: the expected outputs of the rows at `SHIFTS` from
+    each row, along a second axis, which is empty if there are too many columns; ``known``: whether there is such a row.
     """
 
     inputs: Chunk
@@ -72,17 +72,16 @@ class Sample:
 
 
 class Spread:
-    """A choice from a stream of things: every thing at first, then one of each ``step`` things, a power of two.
-
-    Its user doubles ``step``; what is chosen then was chosen before. The place of the chosen thing among the ``step``
-    things varies, because rows of vectors often repeat after a power of two.
+    """A choice of things from a stream: one of each ``step`` things. ``step`` is a power of two and begins with 1. When
+    its user doubles it, the things that are chosen from then on were also chosen before. The place of the chosen thing
+    among the ``step`` things varies, because rows of vectors often repeat after a power of two.
     """
 
     def __init__(self) -> None:
         self.seen, self.step = 0, 1
 
     def held(self, more: int = 0) -> int:
-        """Return the most things that may be chosen from those seen so far and from ``more`` things after them."""
+        """Return the largest number of things that may be chosen from those so far and the next ``more`` things."""
         return -(-(self.seen + more) // self.step)
 
     def take(self, count: int) -> Numbers:
@@ -104,10 +103,11 @@ def _places(blocks: Numbers, step: int) -> Numbers:
 
 @dataclass
 class Sampler:
-    """A choice of rows for a `Sample`, spread over the stream, apart for each pattern of flags: rare ones tell most.
+    """A choice of rows for a `Sample`, spread over the stream. It is made separately for each pattern of flags, since
+    rare patterns tell most about a cause.
 
-    ``inputs``, ``outputs``: the columns. ``period``: rows are kept in groups of so many. ``differing``: the most
-    rows that differ, of which those with a wrong value are chosen apart; ``controls``: the most equal ones.
+    ``inputs``, ``outputs``: the columns. ``period``: rows are kept in groups of so many. ``differing``: the most rows
+    that differ, of which those with a wrong value are chosen apart; ``controls``: the most equal ones.
     """
 
     inputs: Sequence[Column]

@@ -38,10 +38,10 @@ _NARROWER_BOUNDS = (-1025, -1024, -1023, -1022, -129, -128, -127, -126, 127, 128
 
 @dataclass(frozen=True)
 class Peculiar:
-    """Exceptions in TestFloat's tables to the rule that all other formats follow.
+    """The parameters in which TestFloat's tables for a format differ from the rule of all other formats.
 
     ``reach``: the exponents +-reach stand in place of +-precision. ``negative_top``: the largest exponent of negative
-    values. ``without``: a missing significand pattern.
+    values. ``without``: a significand pattern that is missing.
     """
 
     reach: int | None = None
@@ -57,7 +57,7 @@ PECULIAR: Mapping[str, Peculiar] = {
 
 
 class OperandKind(Protocol):
-    """The contribution of an operand's type: corners, and random values by position."""
+    """What the type of an operand contributes: corners, and random values by position."""
 
     @property
     def width(self) -> int:
@@ -85,8 +85,8 @@ def significands(bits: int, level: Level) -> tuple[int, ...]:
 
 
 def exponent_fields(fmt: FloatFormat, alone: bool) -> list[int]:
-    """Return sign and exponent fields of interest, as one number each: first the positive ones in ascending order, then
-    the negative ones.
+    """Return interesting combinations of sign and exponent field, each as one number: first the positive ones in
+    ascending order, then the negative ones.
     """
     peculiar = PECULIAR.get(fmt.name, Peculiar())
     reach = peculiar.reach or fmt.precision

@@ -1,5 +1,5 @@
-"""Causes in how a unit computes a tile: elements, products and scales that are misread, another model or accumulator,
-another order.
+"""Causes in how a unit computes a tile: elements, products or scales are misread, or another model, accumulator or
+order is used.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ NEAR = 8
 
 
 def other_models(computation: TileComputation | ProgramComputation) -> Iterator[Cause]:
-    """Yield the other models that compute the operation, or the tile operations of a program."""
+    """Yield the causes that the device computes the tile operation, or the tile operations of a program, by another
+    model.
+    """
     if isinstance(computation, TileComputation):
         field, models = "model", tuple(computation.models())
     else:
@@ -89,7 +91,7 @@ def other_models(computation: TileComputation | ProgramComputation) -> Iterator[
 
 
 def other_accumulators(computation: TileComputation) -> Iterator[Cause]:
-    """Yield each other value of each field of the accumulator; for numbers, the nearby values."""
+    """Yield the causes that one field of the accumulator has another value; for a number, one of the nearby values."""
     rule = rule_or_usual(computation)
     for field in fields(Accumulator):
         own = getattr(rule, field.name)
@@ -100,7 +102,7 @@ def other_accumulators(computation: TileComputation) -> Iterator[Cause]:
 
 
 def other_elements(computation: TileComputation) -> Iterator[Cause]:
-    """Yield other formats of the elements of A and B, of the same width."""
+    """Yield the causes that the elements of A and B have another format of the same width."""
     op = computation.operation
     slow = computation.products > FEW_PRODUCTS
     for type_ in dict.fromkeys((op.a, op.b)):
@@ -255,7 +257,9 @@ def _which(places: tuple[int, int]) -> tuple[tuple[str, Sequence[int]], ...]:
 
 
 def misread_elements(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield elements that are decoded otherwise, products times a power of two, and products that are left out."""
+    """Yield the causes that elements are decoded otherwise, that products are multiplied by a power of two, or that
+    products are left out.
+    """
     op = computation.operation
     if op.order is not None or any(t not in FORMATS or FORMATS[t].bits > WIDEST for t in (op.a, op.b)):
         return
@@ -345,7 +349,9 @@ def _left_out(places: Sequence[int], axis: int) -> Edit:
 
 
 def misread_scales(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield scales of another bias, left out, taken twice, decoded otherwise, or of another block."""
+    """Yield the causes that scales have another bias, are ignored, are applied twice, are decoded otherwise, or are
+    those of another block.
+    """
     op = computation.operation
     fmt = FORMATS.get(op.scale)
     if fmt is None:
@@ -408,7 +414,7 @@ def _of_first(axis: int) -> Edit:
 
 
 def misrounded_products(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the faults of `datapaths.FAULTS` that a multiplier can have in the rounding of its products."""
+    """Yield the causes that the products of a multiplier are rounded with a fault of `datapaths.FAULTS`."""
     multiply = _multiplier(computation)
     if multiply is None:
         return
@@ -434,8 +440,8 @@ def _adder(computation: TileComputation, rounding: str) -> OpComputation:
 
 @dataclass(frozen=True)
 class FaultyUnit:
-    """The datapath of a tile operation that rounds its products and sums, with a fault in the products, the sums, or
-    both.
+    """The datapath of a tile operation that rounds its products and sums. The products, the sums, or both
+    have a fault.
     """
 
     products: Planted | None = None
@@ -522,7 +528,7 @@ def _in_unit(name: str, place: str, fault: Planted, computation: TileComputation
 
 
 def infinities_cancelled(computation: TileComputation) -> Iterator[Cause]:
-    """Yield the sum of infinities of both signs as one of them."""
+    """Yield the causes that a sum with infinities of both signs gives one of them."""
     fmt = FORMATS.get(computation.operation.d)
     if fmt is None or not fmt.infinities or computation.operation.order is not None:
         return
@@ -557,7 +563,7 @@ def _cancelled(fmt: FloatFormat, sign: int, computation: TileComputation, inputs
 
 
 def other_orders(computation: TileComputation) -> Iterator[Cause]:
-    """Yield the elements along K in the reverse order, and two of them swapped."""
+    """Yield the causes that the elements along K are taken in the reverse order, or that two of them are swapped."""
     size = computation.operation.shape[2]
     if computation.operation.scale or computation.operation.order is not None:
         return
@@ -581,7 +587,9 @@ def _in_order(computation: TileComputation, order: Sequence[int], inputs: Chunk)
 
 
 def rule_or_usual(computation: TileComputation) -> Accumulator:
-    """Return the rule of a computation's model, or the one that gives the sums of a model without a rule."""
+    """Return the accumulator of a computation's model. For a model without one, return an accumulator that gives its
+    sums.
+    """
     usual = CHAIN if computation.model == "ieee" else Accumulator()
     return rule_of(computation.model, computation.operation) or usual
 

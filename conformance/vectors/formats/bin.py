@@ -111,7 +111,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the columns of a file that holds nothing else. Dense packing, and blocks, need `Options.count`."""
+    """Read the columns of a file that holds only these columns. Dense packing and blocks need `Options.count`."""
     known = required_columns(columns, "bin", options)
     layout = _Layout(known, options)
     source = seekable(file)

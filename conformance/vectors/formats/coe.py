@@ -1,4 +1,6 @@
-"""AMD's .coe: the initial content of a block memory, a word per vector as in ``readmemh``, without X digits."""
+"""AMD's .coe format: the initial content of a block memory. It has one word for each vector, as in ``readmemh``, but
+without X digits.
+"""
 
 from __future__ import annotations
 

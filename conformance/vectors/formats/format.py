@@ -27,7 +27,7 @@ SPOOLED = 1 << 24
 
 @dataclass
 class Notes:
-    """The notes of a reader of lines: the lines of rows, and the X and Z digits of results.
+    """What a reader of lines records: the lines of rows, and the X and Z digits of results.
 
     ``unknown``: the words of results and flags with an X or Z in a significant bit (or where the file does not say that
     the bit is insignificant), by the number of the row and the column's name. Each such digit was read as 0.
@@ -66,11 +66,13 @@ class Notes:
 
 @dataclass(frozen=True)
 class Options:
-    """``name``: the name of the vectors in C and SystemVerilog, an identifier. ``packing``: the packing of ``bin``.
+    """Options of a file format.
+
+    ``name``: the name of the vectors in C and SystemVerilog, an identifier. ``packing``: the packing of ``bin``.
     ``count``: the number of rows of a file that is read; only ``bin`` needs it, if densely packed or in blocks.
     ``file``: the file's name in errors. ``rows``: the largest number of rows in a chunk that is read. ``function``:
-    MLIR text of the ``@eval`` that ``mlir`` checks. ``notes``: takes the notes of a reader of lines; without it, an X
-    in a significant bit is an error. ``blocks``: operands of ``bin`` that are stored in blocks.
+    MLIR text of the ``@eval`` that ``mlir`` checks. ``notes``: where a reader of lines records its notes; without it,
+    an X in a significant bit is an error. ``blocks``: the operands of ``bin`` that are stored in blocks.
     """
 
     name: str = "vectors"
@@ -118,7 +120,7 @@ class Written:
 
 
 class Unsayable(InputError):
-    """A row with poison or unspecified bits that a format has no place for."""
+    """The error for a row with poison or unspecified bits for which a format has no place."""
 
 
 @dataclass
@@ -146,7 +148,7 @@ class SetInFormat:
         self.written = Written(tuple(columns[k] for k in self._kept))
 
     def set(self) -> VectorSet:
-        """Return the set to write; `written` is complete once its chunks have been read."""
+        """Return the set to write. `written` is complete as soon as its chunks have been read."""
         exact = not (self._marks and self.unmarked == "drop")
         return VectorSet(
             self.written.columns, self._chunks(), self.vectors.count if exact else None, self.vectors.description
@@ -226,7 +228,9 @@ def required_columns(columns: tuple[Column, ...] | None, format: str, options: O
 def same_columns(
     given: tuple[Column, ...] | None, found: tuple[Column, ...] | None, format: str, options: Options
 ) -> tuple[Column, ...]:
-    """Return the columns of a file that may describe itself. Raises InputError if they differ from the caller's."""
+    """Return the columns of a file. ``given``: those of the caller; ``found``: those that the file describes. Raises
+    InputError if both exist and differ.
+    """
     if given is not None and found is not None and given != found:
         raise InputError(
             f"{options.file}: the file has the columns {_spelled(found)}, but the expected ones are {_spelled(given)}"
@@ -252,7 +256,7 @@ def with_file(options: Options, file: Any) -> Options:
 
 
 def too_wide(codes: Codes, width: int) -> npt.NDArray[np.bool_] | None:
-    """Return the rows whose code has bits above its width; None if there are none."""
+    """Return a mask of the rows whose code has bits above its width; None if there are none."""
     top = codes[:, -1] if codes.ndim > 1 else codes
     used = width - LIMB_BITS * (limb_count(width) - 1)
     if used >= top.dtype.itemsize * 8 or top.max(initial=0) < 1 << used:

@@ -39,9 +39,8 @@ _TAKEN = (FUNCTION, "check", "main")
 
 
 def function_of_program(text: str, function: str) -> str:
-    """Return a program of scalars in which the function is named ``@eval``, and other functions do not use our names.
-
-    Raises Unsupported for a function in a nested module.
+    """Return the text of a program of scalars in which ``function`` is named ``@eval``. Other functions get other names
+    if they have a name that the file uses itself.
     """
     module = parse_module(text)
     if module.lookup(f"@{function}") not in module.body:

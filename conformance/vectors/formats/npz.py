@@ -27,7 +27,7 @@ COPIED = 1 << 20
 
 
 class Aside:
-    """Bytes stored in temporary files, one per column, until all rows are known; a context manager."""
+    """Temporary files that hold the bytes of each column until the number of rows is known; a context manager."""
 
     def __init__(self, parts: int) -> None:
         self._stack = ExitStack()
@@ -161,7 +161,7 @@ def read_header(file: IO[bytes], options: format.Options) -> tuple[tuple[int, ..
 
 @contextmanager
 def garbled(what: str, options: format.Options) -> Iterator[None]:
-    """Turn the various exceptions of NumPy, zipfile and zlib for a broken file into InputError."""
+    """A context manager that turns the exceptions of NumPy, zipfile and zlib for a broken file into InputError."""
     try:
         yield
     except HalfulpError:

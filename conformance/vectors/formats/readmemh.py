@@ -1,7 +1,7 @@
 """Verilog's ``$readmemh``: one word per vector, in which each column fills whole hexadecimal digits.
 
-The first column is the most significant. The comments in front name the bits of each. A digit of a result is X where
-none of its bits counts: the result is poison, or all bits of the digit are unspecified.
+The first column is the most significant. The comments in front name the bits of each. A digit of a result is X if none
+of its bits matters: the result is poison, or all bits of the digit are unspecified.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
 def comments(columns: Sequence[Column], mark: str = "//") -> str:
-    """Describe each column's bits in the word as Verilog selects them: ``[31:24] a, f8E4M3FN operand``."""
+    """Return the text of comments that say which bits of the word each column has, as Verilog selects them: ``[31:24]
+    a, f8E4M3FN operand``. ``mark``: the start of a comment.
+    """
     low = 4 * sum(texts.digits(column.width) for column in columns)
     lines = [texts.described(columns)]
     for column in columns:

@@ -33,7 +33,7 @@ def check_unary(columns: tuple[Column, ...]) -> None:
 
 
 def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield the rows that start a run, and, as a last chunk, the last row of all; nothing if there are no rows.
+    """Yield the rows with which a run starts, and the last row of all as a last chunk; nothing if there are no rows.
 
     Raises InputError if the operands do not count up by one.
     """
@@ -103,7 +103,7 @@ class _Lines(texts.Lines):
 
 
 class RunTable:
-    """The runs of a file in their order. Iterating gives the rows that start a run, once.
+    """The runs of a file in their order. Iteration yields the row that starts each run; it is possible once.
 
     Raises InputError for a malformed table, while the runs are read.
     """

@@ -1,5 +1,5 @@
-"""TestFloat's text: ``A B RESULT FLAGS``, upper-case hexadecimal, one space between. The file does not describe its
-columns.
+"""The text format of TestFloat: ``A B RESULT FLAGS``, in upper-case hexadecimal digits, separated by one space. The
+file does not describe its columns.
 """
 
 from __future__ import annotations

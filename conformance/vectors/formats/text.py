@@ -1,8 +1,8 @@
 """The text of regular files: rows of hexadecimal digits between fixed characters, written and read by whole columns.
 
 A `Row` is the form of one vector: fixed bytes and `Hex` fields. All rows of a set have one length, so that a column is
-a strided view of the text, and byte tables give the digits. Other lines (comments, other spacing) are read one by one
-by the format's own function.
+a strided view of the text, and tables convert between bytes and digits. Other lines (comments, other spacing) are read
+one by one by a function of the format.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _X = ord("X")
 
 @dataclass(frozen=True)
 class Hex:
-    """A field: the bits ``low`` up to ``low + bits`` of column number ``column`` in upper-case hexadecimal, with all
-    digits.
+    """A field of a row: the bits ``low`` up to ``low + bits`` of column number ``column``, in upper-case hexadecimal
+    with all digits.
     """
 
     column: int
@@ -196,8 +196,8 @@ class RowText:
                 yield field, rows, every[:, ::-1]
 
     def decode(self, text: bytes | bytearray, rows: int) -> tuple[Chunk, int]:
-        """Return the chunk that the text of ``count`` rows spells, and the number of well-formed rows in front: only
-        those count.
+        """Read the text of ``rows`` rows. Return a chunk, and the number of rows at its start that are well-formed; the
+        other rows of the chunk have no meaning.
         """
         grid = np.frombuffer(text, np.uint8, rows * self.length).reshape(rows, self.length)
         bad: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
@@ -275,7 +275,7 @@ def _from_bytes(data: npt.NDArray[np.uint8], width: int) -> Codes:
 
 
 def described(columns: Sequence[Column]) -> str:
-    """Return a comment's description of the columns, which `find_columns` finds again."""
+    """Return the text of a comment that describes the columns. `find_columns` reads it."""
     return MARK + columns_to_text(columns)
 
 
@@ -294,9 +294,9 @@ def find_columns(head: bytes) -> tuple[Column, ...] | None:
 def described_source(
     file: BinaryIO, columns: tuple[Column, ...] | None, format: str, options: Options
 ) -> tuple[LineSource, tuple[Column, ...]]:
-    """Return the lines of a file, and its columns: the argument, or those that a comment describes.
+    """Return the lines of a file, and its columns: ``columns``, or those that a comment of the file describes.
 
-    Raises InputError.
+    Raises InputError if there are none, or if both exist and differ.
     """
     source = LineSource(file)
     source.fill(HEAD)
@@ -304,7 +304,9 @@ def described_source(
 
 
 def write_rows(vectors: VectorSet, file: IO[bytes], row: Row, dont_care: bool = False, skip: int = 0) -> int:
-    """Write every row, without the first ``skip`` bytes of the whole text. Return the number of rows."""
+    """Write every row, and return the number of rows. ``skip``: the number of bytes at the start of the whole text that
+    are not written.
+    """
     text, count = RowText(vectors.columns, row, dont_care), 0
     for chunk in vectors:
         for block in text.encode(chunk):
@@ -504,7 +506,7 @@ def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int
 
 
 def spelled(codes: Codes, width: int) -> list[str]:
-    """Return the text of codes as words of upper-case hexadecimal with all their digits."""
+    """Return codes as words of upper-case hexadecimal digits, with all digits of the width."""
     return [f"{code:0{digits(width)}X}" for code in codes_to_ints(codes, width)]
 
 
@@ -519,7 +521,9 @@ MOST = (1 << 31) - 1
 
 
 def numbered(vectors: VectorSet) -> VectorSet:
-    """Return the set with `INDEX` in front. Its chunks raise InputError for too many rows."""
+    """Return the set with a column `INDEX` in front, which numbers the rows. Its chunks raise InputError for too many
+    rows.
+    """
 
     def chunks() -> Iterator[Chunk]:
         done = 0

@@ -1,7 +1,7 @@
 """F1 to F6: models of elementary functions, whose exact results are mostly irrational.
 
-The buckets are those in which a search finds operands: for an elementary function nobody knows beforehand which ones
-exist. Searches are deterministic, and see every argument of a function of one operand of up to 16 bits.
+The buckets are those for which a search finds operands, since nobody knows beforehand which buckets of an elementary
+function have any. Searches are deterministic. For one operand of up to 16 bits, they examine every argument.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def hard_rows(case: ModelCase, effort: int = 512) -> tuple[tuple[Operands, Dista
 
 
 def hardest(case: ModelCase, count: int | None) -> list[Operands]:
-    """Return the hardest operands that a search finds, at most ``count``: in turns next to a value and next to a
-    midpoint, above and below it, positive and negative.
+    """Return the hardest operands that a search finds, at most ``count``. Their results lie, in turns, next to a value
+    and next to a midpoint, above and below it, and are positive and negative.
     """
     groups: dict[Bucket, list[Operands]] = {}
     for row, distance in hard_rows(case, 512 if count is None else max(512, 2 * count)):
@@ -232,8 +232,8 @@ def _at(case: ModelCase, prefix: Operands, rank: int) -> Operands:
 
 @lru_cache(maxsize=16)
 def steps(case: ModelCase, classify: Classify) -> Mapping[Bucket, tuple[Operands, ...]]:
-    """Return the places where the class of the result changes from one last operand to the next: by the classes below
-    and above, the operands on both sides.
+    """Return the places at which the class of the result changes between two consecutive last operands. They are sorted
+    by the classes below and above; each place is given by the operands on both sides.
 
     For a format of up to 16 bits these are all places; else those that bisection finds between `_SAMPLES` places.
     """

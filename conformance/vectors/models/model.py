@@ -1,8 +1,9 @@
 """A coverage model, and operands that fill its buckets.
 
-A model names buckets, tells which of them operands fall in (by exact arithmetic), and constructs operands for each. The
-buckets that it could not fill are reported. Over few operands all are tried, which proves that an empty bucket is
-empty. ``p`` in the texts of models is the precision of the format that is rounded to.
+A model names buckets, which are sets of operands. By exact arithmetic it tells to which buckets operands belong, and it
+constructs operands for each bucket. Buckets without operands are reported. If there are few possible operands, all are
+tried; this proves that no operands exist for an empty bucket. ``p`` in the texts of models is the precision of the
+format that is rounded to.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ become the smallest normal value.
 
 
 class CoverageModel(ABC):
-    """One coverage model; ``_B22`` is the model B22."""
+    """A coverage model: the base class. Subclasses have the model's number as name; ``_B22`` is the model B22."""
 
     #: What it covers, for people.
     target: ClassVar[str]
@@ -62,11 +63,11 @@ class CoverageModel(ABC):
 
     @abstractmethod
     def fits(self, case: ModelCase, row: Operands) -> Iterable[Bucket]:
-        """Return the buckets that operands fall in."""
+        """Return the buckets to which operands belong."""
 
     @abstractmethod
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-        """Yield operands that should fall in a bucket; `fits` decides whether they do."""
+        """Yield operands that probably belong to a bucket; `fits` decides whether they do."""
 
 
 @dataclass(frozen=True)
@@ -328,7 +329,7 @@ def largest_result(case: ModelCase, sign: int) -> Fraction:
 
 
 def reaches(case: ModelCase, low: Fraction, high: Fraction) -> bool:
-    """Tell whether a conversion has an operand of a magnitude from ``low`` up to, not including, ``high``."""
+    """Tell whether a conversion has an operand with a magnitude of at least ``low`` and less than ``high``."""
     source = case.sources[0]
     if isinstance(source, Integer):
         return -(-low.numerator // low.denominator) < high
@@ -367,7 +368,9 @@ def _some_lead(case: ModelCase, dice: Dice, bits: int) -> int:
 
 
 def with_tail(case: ModelCase, dice: Dice, sign: int, kept_bit: int | None, tail: int, bits: int) -> Iterator[Operands]:
-    """Yield operands of a result with that last kept bit (None: any) and the ``bits`` bits of ``tail`` below it."""
+    """Yield operands whose exact result has this last kept bit (None: any), and below it ``bits`` bits, those of
+    ``tail``.
+    """
     lead = _some_lead(case, dice, bits)
     lowest = intermediate.quantum(case.target, lead)
     kept = _random_kept(case, dice, lead, lowest)

@@ -1,7 +1,7 @@
 """B10 to B18 and M1: models of sums, and of a multiply-add's product beside its addend.
 
-They look at the difference of exponents by which one term is shifted, at special significands, at cancellation, and
-for multiply-adds at what the addend undoes.
+They examine the difference of exponents by which one term is shifted, special significands, and cancellation; for
+multiply-adds also how much of the product the addend cancels.
 """
 
 from __future__ import annotations

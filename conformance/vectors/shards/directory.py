@@ -146,7 +146,7 @@ if sys.platform != "win32":
 
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
-    """Turn errors of the operating system into InputError, which names the directory."""
+    """A context manager that turns errors of the operating system into an InputError that names the directory."""
     try:
         yield
     except OSError as error:
@@ -155,7 +155,9 @@ def writing(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def temporary_path(directory: Path, owner: str, name: str) -> Iterator[Path]:
-    """Give a path of this process alone, and remove the file afterwards unless it was renamed."""
+    """A context manager that gives a path which only this process uses. At its end the file is removed, unless it was
+    renamed.
+    """
     path = temporary_name(directory / name, f"{owner}.")
     try:
         yield path
@@ -172,7 +174,7 @@ def flush_and_close(file: IO[bytes]) -> None:
 
 
 def put_file(directory: Path, owner: str, name: str, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file as a whole or not at all."""
+    """Write a file in a directory, completely or not at all. ``write``: writes its content."""
     with writing(directory), temporary_path(directory, owner, name) as path:
         with open_new(path) as file:
             write(file)
@@ -366,8 +368,8 @@ def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
 def tidy(directory: Path, own: str | None = None) -> None:
     """Remove the temporary files of processes that have ended.
 
-    Such a process left a manifest that nobody holds, or no manifest, if it ended before its first shard; before the
-    manifest it only writes the layout. ``own``: the part whose manifest this process holds, and of which nothing runs
+    Such a process left a manifest that no process has locked; or no manifest, if it ended before its first shard, when
+    it had only written the layout. ``own``: the part whose manifest this process has locked; nothing else runs for it
     now. On a file system without locks, nobody knows whether another process has ended, and its files stay.
     """
     with writing(directory):
@@ -436,7 +438,7 @@ def _brief(value: Any) -> str:
 
 
 def begin_layout(directory: Path, owner: str, plan: SweepPlan, shard_rows: Callable[[], int]) -> SweepPlan:
-    """Write the layout unless there is one or another process is quicker, and return the plan with its shards.
+    """Write the layout of a sweep, unless this or another process has written it. Return the plan with its shards.
 
     ``shard_rows``: gives the size of shards if the plan does not, and the directory has no sweep. The layout exists
     before any manifest: a directory never has a manifest of unknown meaning. Raises InputError if it is that of another
@@ -467,8 +469,8 @@ def _write_layout(path: Path, plan: SweepPlan) -> None:
 
 
 def free_directory(directory: Path, owner: str, plan: SweepPlan, fresh: bool) -> None:
-    """Free a directory without shards, so that it can hold another sweep. ``fresh``: the directory was made for this
-    sweep.
+    """Make a directory that has no shards available for another sweep: remove its layout. ``fresh``: the directory was
+    made for this sweep, and is removed too.
     """
     with suppress(OSError, HalfulpError):
         others = [path for path in directory.iterdir() if _MANIFEST.fullmatch(path.name)]

@@ -52,7 +52,9 @@ from halfulp.interp.ir.errors import HalfulpError, InputError
 
 @dataclass(frozen=True)
 class MadeShard:
-    """A shard that exists. ``kept``: it existed before. ``fault``: what was wrong with the recorded file."""
+    """A shard that was made. ``kept``: whether it existed before. ``fault``: what was wrong with the file that was
+    recorded for it.
+    """
 
     entry: ShardEntry
     kept: bool = False
@@ -247,7 +249,9 @@ class Swept:
 
 
 def finish(plan: SweepPlan, directory: Path, owner: str, found: Swept) -> None:
-    """Write the metadata once all shards exist. Every process writes the same."""
+    """Write the metadata if all shards exist. Every process writes the same. ``found``: the progress, to which the rows
+    and the digest are added.
+    """
     entries = recorded(directory, plan)
     found.done = len(entries)
     if found.done < plan.shards:

@@ -1,1 +1,1 @@
-"""Operands of one's own: files, distributions, levels and models, mixed by share."""
+"""Operands of the user's own: files, distributions, levels and models, mixed by shares."""

@@ -51,7 +51,8 @@ class Stored:
 
 @lru_cache(maxsize=16)
 def arrays_of(path: str, size: int, changed: int) -> Mapping[str, Callable[[], Stored]]:
-    """Return what reads each array of a file, by name; the only array of an .npy file has the name "".
+    """Return for each array of a file, by name, a function that reads it. The only array of an .npy file has the name
+    "".
 
     ``size``, ``changed``: the size of the file, and the time of its last change. Raises InputError for a file that
     cannot be read.
@@ -73,7 +74,7 @@ def _line(error: Exception) -> str:
 
 
 def read_arrays(path: str) -> Mapping[str, Callable[[], Stored]]:
-    """Do `arrays_of` for the file as it is now."""
+    """Return what `arrays_of` returns for the file as it is now."""
     return arrays_of(path, *status_of(path))
 
 

@@ -1,4 +1,4 @@
-"""Elements of an array, and exact numbers, as codes of an operand's type."""
+"""Conversion of elements of an array, and of exact numbers, to codes of an operand's type."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _SATURATING = replace(SPEC, conversion_overflow="saturate", float_to_int="satura
 
 @dataclass(frozen=True)
 class Fitting:
-    """What becomes of numbers that a type does not have. ``rounding``: None refuses them. ``saturate``: those that are
-    too large become the largest value, or the nearest integer of the range.
+    """The treatment of numbers that a type cannot represent. ``rounding``: the mode; None refuses such numbers.
+    ``saturate``: numbers that are too large become the largest value, or the nearest integer of the range.
     """
 
     rounding: Rounding | None = None

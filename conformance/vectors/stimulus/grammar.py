@@ -1,4 +1,5 @@
-"""The text that names operands of one's own: sources, for all operands or one by one, and their shares.
+"""The text by which users name operands of their own: sources, for all operands together or for each one, and their
+shares.
 
 ::
 
@@ -41,8 +42,8 @@ AT_ONCE = 1 << 12
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution: its parameters with their usual values, and NumPy's method. ``moved``: the result of the method
-    is multiplied by ``scale``, and ``loc`` is added.
+    """A distribution: its parameters with their default values, and the method of NumPy that draws from it. ``moved``:
+    the result of the method is multiplied by ``scale``, and ``loc`` is added.
     """
 
     parameters: Mapping[str, float]
@@ -142,7 +143,7 @@ ARRAY = "array"
 
 @dataclass(frozen=True)
 class Level:
-    """Operands of a level."""
+    """Operands of a level (see `op_inputs`)."""
 
     name: str
 
@@ -364,6 +365,6 @@ def _whole(name: str, value: str, most: int = 1 << 31) -> int:
 
 
 def each_file(parts: tuple[Part, ...], act: Callable[[str], str]) -> dict[str, str]:
-    """Return what a function returns for each file that the parts name, in their order."""
+    """Return, for each file that the parts name, in their order, the result of ``act`` for its path."""
     files = (source.path for part in parts for source in part.sources.values() if isinstance(source, File))
     return {path: act(path) for path in dict.fromkeys(files)}

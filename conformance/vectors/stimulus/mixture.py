@@ -63,8 +63,8 @@ SPREAD, BLOCK = 8, 32
 
 @dataclass(frozen=True)
 class Group:
-    """Operands that have one name: one column, or all elements of an argument. ``first``: the place of the first of
-    them.
+    """Operands that share a name: one column, or all elements of an argument. ``first``: the position of the first
+    column.
     """
 
     name: str
@@ -89,12 +89,12 @@ class Group:
 
     @property
     def wanted(self) -> str | None:
-        """Return the hint for another shape; None if it would add nothing."""
+        """Return a hint that says which shape is expected; None if it would add nothing."""
         return f"a row has the shape {list(self.shape)}" if len(self.shape) > 1 else None
 
 
 def repeated_rows(make: Callable[[int, int], tuple[Codes, ...]], rows: int) -> Callable[[int, int], tuple[Codes, ...]]:
-    """Return a table in which each row of another table is repeated in so many consecutive rows."""
+    """Return a table in which each row of another table is repeated. ``rows``: the number of times."""
     if rows == 1:
         return make
 
@@ -138,8 +138,9 @@ def distributed_rows(source: Distributed, group: Group, seed: int, stream: int) 
 def drawn_with_scales(
     source: Distributed, group: Group, divides: bool, seed: int, stream: int, size: int | None
 ) -> Rows:
-    """Return elements of a distribution and the scales of their blocks, 2^k. ``divides``: an element is divided by its
-    scale, so it is multiplied by it before. ``size``: the number of elements of a block; None: that of the source.
+    """Return elements of a distribution with the scales of their blocks, which are 2^k. ``divides``: the op divides an
+    element by its scale, so the element is multiplied by the scale first. ``size``: the number of elements of a block;
+    None: that of the source.
     """
     if source.hold != 1:
         raise InputError("hold can be used only with one operand; the scales of these operands are shared by a block")
@@ -331,7 +332,9 @@ _INDICES = re.compile(r"(?:_\d+)+$", re.ASCII)
 
 @dataclass(frozen=True)
 class Target:
-    """The operands that are asked for: their columns and types; ``case``: of one op."""
+    """The operands for which rows are made: their columns and types. ``case``: the case, if they are those
+    of one op.
+    """
 
     columns: tuple[Column, ...]
     types: tuple[ty.Type, ...]
@@ -441,7 +444,9 @@ class Mixture:
 
     @cached_property
     def turns(self) -> tuple[int, ...]:
-        """Return the units of each part in a cycle. Raises InputError for shares of too many digits."""
+        """Return the number of units that each part has in one cycle of turns. Raises InputError for shares of too many
+        digits.
+        """
         shares = [part.share / 100 for part in self.parts]
         cycle = lcm(*(share.denominator for share in shares))
         if cycle > MOST_TURNS:
