@@ -152,7 +152,9 @@ pre { overflow-x: auto; background: var(--panel); padding: 6px; }
 
 
 def page(found: Sequence[Bisection]) -> str:
-    """Return the page of some functions, to be written in UTF-8. It loads no other file."""
+    """Return an HTML page of the bisections of some functions, as text to be written in UTF-8. The page loads no other
+    file.
+    """
     return "\n".join(_page(found)).translate(UNPRINTABLE) + "\n"
 
 

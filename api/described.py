@@ -1,4 +1,6 @@
-"""Options, each described once as a field of a dataclass: the command line and Python functions are made from them."""
+"""Declarations of options. Each option is described once, as a field of a dataclass; the command line and Python
+functions are both made from it.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,7 @@ def written(options: Any, name: str, value: object = None) -> str:
 
 
 def first_given(options: Any, names: Iterable[str]) -> str | None:
-    """Return the first of these options that differs from its default, as it is written; None if none does."""
+    """Return the first of these options that differs from its default, as a user writes it; None if none does."""
     by_name = {each.name: each for each in fields(options)}
     for each in (by_name[name] for name in names if name in by_name):
         if getattr(options, each.name) != each.default:

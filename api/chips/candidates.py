@@ -61,8 +61,9 @@ def _choices(name: str) -> tuple[str, ...]:
 
 
 def near(values: Sequence[Any], now: Any) -> Iterator[Any]:
-    """Yield the other values to try for a field. If it has few values, these are all. If it has many numbers, they are
-    those next to the current number and some others; without a current number, every third one.
+    """Yield the other values that a search tries for a field. If the field has few values, these are all of them. If it
+    has many numbers, they are the numbers next to the current one and some others; without a current number, every
+    third one.
     """
     numbers = [value for value in values if value is not None]
     for value in values:
@@ -81,18 +82,18 @@ _STEPS = (1, 2, 3, 5, 8, 13, 21)
 
 
 def complexity(rule: Accumulator) -> int:
-    """Return how many fields of a rule differ from their defaults."""
+    """Return the number of fields of a rule that differ from their defaults."""
     return sum(getattr(rule, name) != value for name, value in DEFAULTS.items())
 
 
 def differences(rule: Accumulator, other: Accumulator) -> dict[str, Any]:
-    """Return the fields in which another rule differs, with its values."""
+    """Return the fields of ``other`` that differ from those of ``rule``, by name, with the values of ``other``."""
     return {name: getattr(other, name) for name in DEFAULTS if getattr(other, name) != getattr(rule, name)}
 
 
 def changed(rule: Accumulator, **changes: Any) -> Accumulator | None:
-    """Return a rule with other fields. Fields that cannot be combined with them get their defaults. None if the changes
-    cannot be combined.
+    """Return a rule with these fields changed. Other fields that cannot be combined with them get their defaults. None
+    if the changes cannot be combined with each other.
     """
     given = {**_given(rule), **changes}
     repairs = (

@@ -1,7 +1,8 @@
-"""Which accumulator explains the dot products of an unknown unit, and what the rows leave open.
+"""The search for the accumulator that explains the dot products of an unknown unit, and for the fields that the rows do
+not determine.
 
-`searching` finds a rule that explains all rows. It is then changed again, one field after the other, and so are those
-that nearly explain all: that finds the fields that the rows leave open, and the rows that exclude the others.
+`searching` finds a rule that explains all rows. Then this rule, and rules that nearly explain all rows, are changed one
+field after the other. This shows which fields the rows leave open, and which rows exclude the other values.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Recording:
 
 
 class Comparison(NamedTuple):
-    """How many rows of a recording differ, and the index of the first one. ``open``: how many rows have no published
-    result.
+    """The number of rows of a recording that differ from the model, and the index of the first one. ``open``: the
+    number of rows for which no result is published.
     """
 
     recording: Recording
@@ -66,7 +66,7 @@ class Comparison(NamedTuple):
 
 
 def read(path: str, known: bool = True) -> list[Recording]:
-    """Read the recordings of a file. ``known``: their chips must have a model. Raises InputError for a file that does
+    """Return the recordings of a file. ``known``: the chips must have a model. Raises InputError for a file that does
     not hold recordings.
     """
     if not path.lower().endswith(".npz"):
@@ -164,7 +164,7 @@ def _checked(stem: str, op: TileOp, *arrays: Any) -> Rows:
 
 
 def compare(recording: Recording) -> Comparison:
-    """Compute a recording by the model of its chip."""
+    """Compare the results of a recording with those of the model of its chip."""
     computed = recording.rows.by(recording.model, recording.operation)
     wrong = computed.wrong(recording.rows)
     first = int(wrong.argmax()) if wrong.any() else None
@@ -172,7 +172,7 @@ def compare(recording: Recording) -> Comparison:
 
 
 def explanation(recording: Recording, row: int) -> str:
-    """Explain the result of a row bit by bit, as text."""
+    """Return a text that explains the result of a row bit by bit."""
     rows = recording.rows
     a, b, (c,), (d,) = (
         hexadecimal(codes) for codes in (rows.a[row], rows.b[row], rows.c[row : row + 1], rows.d[row : row + 1])

@@ -37,7 +37,7 @@ class Rows:
         return len(self.d)
 
     def at(self, which: Any) -> Rows:
-        """Return some of the rows."""
+        """Return the rows that an index or a mask selects."""
         return Rows(self.a[which], self.b[which], self.c[which], self.d[which], self.types)
 
     @property
@@ -50,7 +50,9 @@ class Rows:
         return TileOp("dot products", *self.types, (1, 1, k or self.length), 1)
 
     def by(self, model: str | Accumulator, op: TileOp) -> Computed:
-        """Compute the rows by a model. Raises ValueError if the model cannot compute these types."""
+        """Return the results that a model gives for the rows. Raises ValueError if the model cannot compute these
+        types.
+        """
         codes, unknown = np.zeros_like(self.d), np.zeros(len(self), np.bool_)
         step = max(1, BLOCK // terms_at_once(op, self.length))  # so many at a time are done at once
         for start in range(0, len(self), step):
@@ -76,7 +78,7 @@ class Computed(NamedTuple):
     unknown: Mask
 
     def wrong(self, rows: Rows) -> Mask:
-        """Return the rows with another result."""
+        """Return a mask of the rows for which the model gives another result."""
         different: Mask = (self.codes != rows.d) & ~self.unknown
         return different
 
@@ -112,7 +114,9 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
 
 
 def pair(given: Any, what: str) -> tuple[Any, Any]:
-    """Return two types from one type or two. Raises InputError for another number of them."""
+    """Return a pair of types. ``given``: one type, which is used twice, or two. Raises InputError for another number of
+    types.
+    """
     if not isinstance(given, (tuple, list)):
         return given, given
     if len(given) != 2:

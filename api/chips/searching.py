@@ -1,12 +1,14 @@
-"""The search for an accumulator that explains rows, the best candidate first.
+"""The search for an accumulator that explains rows. The best candidates come first.
 
-`Bench` compares candidates with a sample of the rows, many at once; one that explains the sample is compared with all
-rows, and rows that it does not explain join the sample. `Search` begins with rows on which few fields matter: rows of
-few terms, on which the grouping of products matters little, and rows without zeros, overflows and subnormal results,
-on which neither zeros nor limits of ranges matter. Then it takes all rows. Each part begins with what explains the
-rows before, in all groupings. The best candidate is changed in steps that widen: one field at a time; then its form
-and groups, and all limits of the alignment; then fields that must change together. Candidates of a structure that was
-changed often wait longer. So one that is no better than its neighbors is not the end.
+`Bench` compares many candidates at once with a sample of the rows. A candidate that explains the sample is compared
+with all rows; rows that it does not explain are added to the sample.
+
+`Search` begins with rows on which few fields have an effect: rows of few terms, on which the grouping of products has
+little effect, and rows without zeros, overflows and subnormal results, on which neither zeros nor limits of ranges have
+an effect. Then it takes all rows. Each part begins with the candidates that explain the rows before, in all groupings.
+The best candidate is changed in steps that become wider: first one field at a time; then its form and groups, and all
+limits of the alignment; then fields that must change together. If candidates of one structure were changed often, they
+wait longer. So the search does not end at a candidate that is only better than similar ones.
 """
 
 from __future__ import annotations
@@ -121,7 +123,9 @@ class Rival:
 
 
 class Bench:
-    """Rows, and how well candidates explain them. ``which``: the rows, those of the first sample first."""
+    """Rows, and a measure of how well candidates explain them. ``which``: the indices of the rows; those of the first
+    sample come first.
+    """
 
     def __init__(self, rows: Rows, which: Indices, special: Mask, sample: int = SAMPLE) -> None:
         self.op, self.which, self.all = rows.operation(), which, rows.at(which)
@@ -145,11 +149,12 @@ class Bench:
         return ManyRules(self.op, rows.a, rows.b, rows.c)
 
     def rank(self, rules: Iterable[Accumulator | None], most: int | None = None) -> list[tuple[float, Accumulator]]:
-        """Return how far each rule is from the sample, 0 if it explains all rows, in the order given. Rules that cannot
-        be compared are left out. If the sample grows, scores of before are no longer comparable.
+        """Return pairs of a score and a rule, in the given order. The score says how far the results of the rule are
+        from the sample; it is 0 if the rule explains all rows. Rules that cannot be compared are left out. After the
+        sample has grown, earlier scores cannot be compared with later ones.
 
-        ``most``: find no more than so many rules that explain all rows, a few of each structure, and leave out the
-        others.
+        ``most``: the largest number of rules that explain all rows; a few of each structure are kept, the others are
+        left out.
         """
         wanted = dict.fromkeys(rule for rule in rules if rule is not None)
         while True:
@@ -276,7 +281,7 @@ class Bench:
 
     @cached_property
     def every(self) -> tuple[Rows, ManyRules]:
-        """These rows, and what many rules give for them."""
+        """The rows of the sample, and an object that computes what many rules give for them."""
         rows = self.all.at(self.plain)
         return rows, self._many_rules(rows)
 
@@ -311,7 +316,7 @@ class _Node:
 
 
 class Search:
-    """The search in rows for an operation. ``values``: those that each field may have."""
+    """The search for a rule of an operation that explains rows. ``values``: the values that each field may have."""
 
     def __init__(self, rows: Rows, values: Mapping[str, Sequence[Any]]) -> None:
         self.rows, self.op, self.values = rows, rows.operation(), values
@@ -338,8 +343,8 @@ class Search:
         self.judged, self.share = list[Bench](), 1.0
 
     def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
-        """Return the best candidates, those that explain all rows first. Simple forms are tried before all, and what
-        explains some kinds of rows before a grid of many rules.
+        """Return the best candidates with their scores, those that explain all rows first. Simple forms are tried
+        before all others. Candidates that explain some kinds of rows are tried before a grid of many rules.
         """
         found, best = list[tuple[float, Accumulator]](), [*known]
         for forms, grid, budget in (
@@ -362,7 +367,9 @@ class Search:
 
     @property
     def ended(self) -> str:
-        """Why the search ended without a rule, if it did not try all parts of it."""
+        """The reason why the search ended without a rule before it had tried everything; "" if it did try
+        everything.
+        """
         if self.share < HOPELESS:
             return f"of the first candidates, none explains more than {self.share:.1%} of some rows"
         return "the bound of its work was reached" if self.work >= self.most_work else ""
@@ -393,12 +400,12 @@ class Search:
 
     @property
     def tried(self) -> int:
-        """How many candidates were tried."""
+        """The number of candidates that were tried."""
         return sum(bench.tried for bench in self.benches)
 
     @property
     def work(self) -> int:
-        """How many products were computed."""
+        """The number of products that were computed."""
         return sum(bench.work for bench in self.benches)
 
     @cached_property
@@ -619,7 +626,9 @@ def _best(
 
 
 def structure(rule: Accumulator) -> tuple[Any, ...]:
-    """Return which terms a rule adds when."""
+    """Return a key that says which terms a rule adds in which order. Rules with equal keys add the same terms in the
+    same order.
+    """
     return *_without_order(rule), rule.order
 
 

@@ -137,8 +137,9 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
 def different(
     first: tuple[TileOp, str], second: tuple[TileOp, str], length: int, count: int, most: int = MOST_PRODUCTS
 ) -> tuple[list[Input], int]:
-    """Find up to ``count`` inputs for which two rules differ, those with the fewest products that are not zero first,
-    up to ``most``. Also returns the number of inputs that were tried with fewer products than the first one.
+    """Find up to ``count`` inputs for which two rules differ, with at most ``most`` products that are not zero; those
+    with the fewest come first. Return them with the number of inputs that were tried with fewer products than the first
+    one has.
     """
     op = first[0]
     found: list[Input] = []

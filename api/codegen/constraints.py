@@ -51,7 +51,7 @@ class Constraints:
 
     @property
     def verdict(self) -> Word:
-        """Return `FAILS` if any assert fails, else ``unknown`` if any is unknown, else ``holds``."""
+        """`FAILS` if any assert fails, else ``unknown`` if any is unknown, else ``holds``."""
         words: tuple[Word, ...] = ("FAILS", "unknown")
         found = {verdict.verdict for verdict in self.verdicts}
         return next((word for word in words if word in found), "holds")

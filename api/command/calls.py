@@ -105,7 +105,7 @@ class BitsOption:
 
     @property
     def spell(self) -> Callable[[Value], str]:
-        """Return the function that makes the text of a result."""
+        """The function that returns the text of a result."""
         return partial(spell_value, bits=self.bits)
 
 
@@ -268,7 +268,7 @@ def _lanes_type(text: str, type_: Type) -> Type:
 
 
 def check_outputs(arguments: ResultOptions) -> None:
-    """Raise InputError for an ``--output`` that does not name a file."""
+    """Raise InputError if an ``--output`` does not name a file."""
     for output in arguments.output:
         if not output.startswith("@") or len(output) == 1:
             raise InputError(f"--output={output}: write --output=@FILE")

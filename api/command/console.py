@@ -28,7 +28,7 @@ def write(text: str) -> None:
 
 
 def say(line: str) -> None:
-    """Write a line to stderr. Characters that a terminal may take as a command are replaced."""
+    """Write a line to stderr. Characters that a terminal may take as a command are replaced by others."""
     from halfulp.interp.ir.errors import UNPRINTABLE
 
     encoding = sys.stderr.encoding or "utf-8"
@@ -36,7 +36,7 @@ def say(line: str) -> None:
 
 
 def fail(message: str) -> int:
-    """Print an error of use, and return its exit code."""
+    """Print an error about wrong use of the command, and return its exit code."""
     say(f"error: {message}")
     return WRONG_USE
 
@@ -79,7 +79,9 @@ def _scaled(number: float) -> str:
 
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Callable[[int, int], object]]:
-    """Show a progress bar on a terminal: the number of ``unit``, its rate and the time left. Show nothing in a pipe."""
+    """A context manager that shows a progress bar on a terminal; in a pipe it shows nothing. It gives a function that
+    is called with the numbers of units that are done and of all units. ``unit``: the name of a unit, for the rate.
+    """
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

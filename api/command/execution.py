@@ -60,7 +60,7 @@ def _record(location: Location | None, severity: str, message: str) -> dict[str,
 
 @dataclass(eq=False, slots=True)
 class Expectation:
-    """A diagnostic that a comment expects.
+    """A diagnostic that a comment in a test file expects (``// expected-error``).
 
     ``line``: the line at which it is expected; None for one without a place. ``place``: that of the comment. ``met``:
     whether the diagnostic occurred.
@@ -115,7 +115,9 @@ def _pattern(text: str, place: FileLineCol) -> re.Pattern[str]:
 
 
 class DiagnosticsChecker:
-    """Compares the errors of a file with those that its comments expect. Every difference is an error itself."""
+    """A comparison of the errors of a file with those that its comments expect. Every difference is reported as an
+    error.
+    """
 
     def __init__(self, text: str, filename: str) -> None:
         self.filename = filename

@@ -63,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser, command: Command) -> None:
 
 
 def taken(arguments: type[Any], given: Mapping[str, Any]) -> Any:
-    """Return the options of a command from what argparse found."""
+    """Return an object with the options of a command. ``given``: the values that argparse found."""
     return arguments(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 

@@ -1,4 +1,4 @@
-"""Options and functions that the commands share which compare programs: arguments, oracles and passes of mlir-opt."""
+"""Options and functions that several commands use which compare programs: arguments, oracles and passes of mlir-opt."""
 
 from __future__ import annotations
 
@@ -91,9 +91,8 @@ def known_divergences(arguments: KnownOption) -> tuple[Sequence[Divergence], Seq
 
 
 def oracles_named(spelling: str) -> tuple[list[ProgramOracle], list[int]]:
-    """Return the oracles named between commas. For those that are not available, say why, and return the exit codes.
-
-    An oracle that answers single ops only runs a program op by op.
+    """Return the oracles whose names the text lists with commas. If one is not available, print the reason; the exit
+    codes of these are returned too. An oracle that answers only single ops runs a program op by op.
     """
     found: list[ProgramOracle] = []
     codes = []
@@ -177,8 +176,8 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
 
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
-    """Read the module of a file. If it has ops whose form is not known, mlir-opt converts it to the generic form: its
-    other functions can run. Ops keep their places in the file. Raise HalfulpError.
+    """Read the module of a file, and return it. If it has ops whose form is not known, mlir-opt converts it to the
+    generic form, so that its other functions can run. Ops keep their places in the file. Raise HalfulpError.
     """
     source = read(path, sources)
     try:
@@ -246,8 +245,8 @@ def write_report(
 def reduced_text(
     program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
 ) -> str:
-    """Return the program, with the difference and the command that shows it in comments. ``spelling``: the name of the
-    oracle in this command.
+    """Return the text of a reduced program, with the difference and the command that shows it as comments.
+    ``spelling``: the name of the oracle in this command.
     """
     known = " --no-known" if difference.known else ""
     return with_command(
@@ -256,7 +255,9 @@ def reduced_text(
 
 
 def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | None) -> str:
-    """Return the program of a difference, with the effect of the passes and the command that shows it in comments."""
+    """Return the text of a reduced program that passes change wrongly, with their effect and the command that shows it
+    as comments.
+    """
     program = found.program
     lines = [f"// {pipeline.command}"]
     if isinstance(found, PassCrash):
@@ -272,7 +273,9 @@ def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | No
 def with_command(
     header: Iterable[str], program: ClosedProgram, output: str | None, spelling: str, more: str = ""
 ) -> str:
-    """Put a reduced program below its header and the command that shows the difference."""
+    """Return the text of a reduced program under comments: the lines of ``header``, and the command that shows the
+    difference.
+    """
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
     lines = [*header, f"// reproduce: {command} --against {shlex.quote(spelling)}{more}"]

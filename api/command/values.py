@@ -67,8 +67,8 @@ def _split(text: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
-    """Add the name of an option to errors that are raised inside the block. A place in an error is a place in the
-    option's text, which is stored in ``sources``.
+    """A context manager that adds the name of an option to errors that are raised in its block. The place in such an
+    error is a place in the option's text, which is stored in ``sources``.
     """
     try:
         yield
@@ -128,7 +128,7 @@ def _check_text(type_: ty.Type) -> None:
 
 
 def check_size(value: Value, what: str, limit: int) -> None:
-    """Refuse an input that takes more than ``limit`` bytes. Raise LimitExceeded."""
+    """Raise LimitExceeded if an input takes more than ``limit`` bytes. ``what``: its name in the error."""
     dtype, trailing = code_layout(value.element_type)
     size = prod(value.shape) * prod(trailing) * dtype.itemsize
     if size > limit:
@@ -240,7 +240,7 @@ def _short(text: str) -> str:
 
 
 def holds_naturally(element: ty.Type) -> bool:
-    """Tell whether a .npy file can store the array of an element type, because NumPy itself has its dtype, and not only
+    """Tell whether a .npy file can hold an array of this element type: NumPy itself has its dtype, and not only
     ml_dtypes.
     """
     dtype = natural_dtypes().get(element)

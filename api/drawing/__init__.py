@@ -1,1 +1,3 @@
-"""Figures, axes and coordinates of pictures, and the pictures of formats. It imports no other folder of `api`."""
+"""Figures, axes and coordinates of pictures, and the pictures of formats. This folder imports no other
+folder of `api`.
+"""

@@ -131,7 +131,7 @@ def _styled(own: Axes, style: Style) -> Axes:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Set halfulp's settings of matplotlib inside the block, whatever style is active."""
+    """A context manager that sets halfulp's settings of matplotlib for its block, whatever style is active."""
     _figure_class()
     import matplotlib
 
@@ -188,7 +188,8 @@ def _colours(style: Style) -> list[str]:
 
 
 def themed_picture(svg: bytes, png: bytes) -> str:
-    """Return a light picture as HTML, whose colours are dark on a dark page. A page that removes the SVG shows the PNG.
+    """Return HTML that shows a picture. On a dark page, its light colors are replaced by dark ones. If a page removes
+    the SVG, the PNG is shown.
 
     The colours of the SVG become variables of CSS, which the theme of the page sets. Names within the SVG get a prefix
     of its own, so that pictures on one page do not share them.

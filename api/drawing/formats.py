@@ -101,7 +101,7 @@ class Coordinates:
             raise InputError(f"{decimal_text(x, 20)} is too large to be drawn: axes are f64") from None
 
     def label(self, what: str) -> str:
-        """Name an axis that has these coordinates."""
+        """Return the label of an axis with these coordinates."""
         return f"{what} \N{MINUS SIGN} {short_text(self.origin, 40)}" if self.origin else what
 
 
@@ -112,7 +112,9 @@ def coordinates_between(low: Fraction, high: Fraction) -> Coordinates:
 
 
 def as_float(x: Fraction) -> float:
-    """Return a number as a coordinate without an origin. Raise InputError if f64 cannot hold it."""
+    """Return a number as an f64, which is its coordinate if there is no origin. Raise InputError if f64
+    cannot hold it.
+    """
     return Coordinates()(x)
 
 

@@ -46,7 +46,9 @@ class Called:
     program: expressions.Program | None
 
     def numbers(self, arguments: Sequence[Number], downward: bool) -> tuple[Number, ...]:
-        """Return the exact results for numbers. Raises `Unsettled`, and InputError if the function raises an error."""
+        """Return the exact results of the function for these numbers. Raises `Unsettled`, and InputError if the
+        function raises an error.
+        """
         program = self.program
         if program is None:
             program = self.program_for(arguments)
@@ -58,7 +60,7 @@ class Called:
             return expressions.Program.of(self.function([expressions.constant(number) for number in arguments]), 0)
 
     def require_repeatable(self, arguments: Sequence[Number]) -> None:
-        """Raise InputError if the function computes something else when it is called again."""
+        """Raise InputError if the function does not compute the same when it is called again."""
         if self.program is None and self.program_for(arguments) != self.program_for(arguments):
             raise _not_repeatable()
 
@@ -132,7 +134,9 @@ def require_arity(f: Callable[..., Any], count: int) -> None:
 
 
 def require_real(found: Any) -> expressions.Real:
-    """Return a result of a user's function as a real. Raises TypeMismatch for one that may have been rounded."""
+    """Return a result of a user's function as a `Real`. Raises TypeMismatch for a result that may have been rounded,
+    such as a float.
+    """
     if isinstance(found, expressions.Real):
         return found
     if isinstance(found, int | Fraction) and not isinstance(found, bool):
@@ -202,7 +206,9 @@ def _substituted(root: expressions.Real, arguments: Sequence[expressions.Real]) 
 
 
 def unsettled(error: Unsettled, where: str, to: str) -> LimitExceeded:
-    """Return the error for a result that no ball is precise enough to round."""
+    """Return the error for a result that no ball is precise enough to round. ``where``: the element, in words; ``to``:
+    the format.
+    """
     hint = (
         f"the exact result may be zero, a value of {to} or a midpoint of two, or the function compares equal numbers: "
         "simplify the function (write 1 for sin(x)**2 + cos(x)**2), or return the result for this argument directly"

@@ -52,8 +52,8 @@ class OpTypes(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """How the types of an op are determined. ``types``: a function of the name of the op, ``type`` and ``to``; it
-    raises InputError if a type is missing. ``casts``: True if the op has ``to``.
+    """The way in which the types of an op follow from the user's ``type`` and ``to``. ``types``: a function of the name
+    of the op, ``type`` and ``to``; it raises InputError if a type is missing. ``casts``: True if the op has ``to``.
     """
 
     types: Callable[[str, ty.Type | None, ty.Type | None], OpTypes]
@@ -137,8 +137,8 @@ def type_of_operand(given: Any) -> ty.Type | None:
 
 
 def keywords_of(signature: Signature, first: Any, source: Any) -> dict[str, Any]:
-    """Return ``type`` and ``to`` from the one type that the command line names; for casts, this is the type of the
-    result.
+    """Return the keywords ``type`` and ``to`` for the one type that the command line names. For a cast, it is the type
+    of the result.
 
     ``source``: the type that is cast, or None.
     """
@@ -153,7 +153,7 @@ _WORD = re.compile(r"\s*(?!s?nan|inf|true|false|poison)[A-Za-z_!][^=:]*", re.ASC
 
 
 def refuse_type(op: str, operand: Any) -> None:
-    """Raise an error if the first operand is a type, or a word for a type."""
+    """Raise InputError if the first operand is the name of a type, which the user probably meant as ``type``."""
     if isinstance(operand, ty.Type | FloatFormat) or (isinstance(operand, str) and _WORD.fullmatch(operand)):
         type_ = as_type(operand)  # raises for a word that names no type
         raise InputError(f"'{type_}' is a type, not an operand of {op}", hint=f'give type="{type_}" after the operands')
@@ -216,7 +216,7 @@ class Application:
         return tuple(ints_to_codes([code], width_of(type_), (1,)) for code, type_ in pairs)
 
     def open(self, result: int | None, profile: Profile) -> str:
-        """Say which part of the result the language leaves unspecified."""
+        """Return a text that says which part of the result the language leaves unspecified; "" if none."""
         rule = self.kernel(MODES[self.fixed], profile).open
         if rule is None or result is None:
             return ""
@@ -259,7 +259,7 @@ def _operation(
 
 
 def one_channel(type_: ty.Type | None, channel: int | None) -> ty.Type | None:
-    """Return a quantised type with one scale. If the type has several, it is the scale of the channel."""
+    """Return a quantised type with one scale. If the type has several scales, the scale of ``channel`` is taken."""
     several = isinstance(type_, ty.UniformQuantizedType) and len(type_.scales) > 1
     if not isinstance(type_, ty.UniformQuantizedType) or (channel is None and not several):
         return type_
@@ -327,7 +327,7 @@ Test = Callable[[GivenOperand, GivenOperand], bool]
 
 
 def one_nan(x: GivenOperand, y: GivenOperand) -> bool:
-    """Tell whether an operand is a NaN."""
+    """Tell whether at least one operand is a NaN."""
     return x.nan or y.nan
 
 
@@ -391,7 +391,7 @@ EXACT: Mapping[str, tuple[str, Callable[[Fraction, Fraction], Fraction]]] = {
 
 
 def nan_operand_words(nan: GivenOperand) -> str:
-    """Return words for the result of a NaN operand."""
+    """Return a text about a result that is the NaN of an operand."""
     fmt = nan.format
     if fmt.is_invalid(nan.known):
         return f"an invalid encoding, so {default_nan(fmt)}"
@@ -403,8 +403,9 @@ def nan_operand_words(nan: GivenOperand) -> str:
 def special_rule(
     operation: str, x: GivenOperand, y: GivenOperand, fmt: FloatFormat | None = None
 ) -> tuple[str, str] | None:
-    """Return the rule for special operands of a rounded operation, and the kind of its result; None if the exact result
-    is rounded. ``fmt``: the format of the result, if it is not that of the first operand.
+    """Return the rule, in words, for operands that are NaN, infinite or zero, and the kind of the result. None if there
+    is no such rule, so that the exact result is rounded. ``fmt``: the format of the result, if it is not that of the
+    first operand.
     """
     fmt = fmt or x.format
     if one_nan(x, y):
@@ -480,7 +481,7 @@ E8M0 = ty.FloatType(FORMATS["f8E8M0FNU"])
 
 @dataclass(frozen=True)
 class OpContext:
-    """The input of the explanation of an op."""
+    """What an explainer gets: the op, its operands and its settings."""
 
     application: Application
     operands: tuple[GivenOperand, ...]
@@ -532,13 +533,13 @@ def parts_of_rounding(rounding: RoundingExplanation, steps: tuple[ExplanationSte
 
 
 def integer_range(stored: ty.Type, signed: bool) -> tuple[int, int]:
-    """Return the least and the greatest integer of a type."""
+    """Return the smallest and the largest integer of a type."""
     width = width_of(stored)
     return (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
 
 
 def whole_number(number: Fraction, mode: Rounding) -> int:
-    """Round a number to an integer."""
+    """Return a number rounded to an integer in this mode."""
     numerator, denominator = abs(number.numerator), number.denominator
     kept, rest = divmod(numerator, denominator)
     up = {
@@ -566,7 +567,7 @@ class StepList:
         return GivenOperand(title, type_, result.code, result.value)
 
     def note(self, title: str, formula: str, type_: ty.Type, code: int | None, rule: str) -> None:
-        """Add a step that does not round to a float."""
+        """Add a step whose result is not a rounded float. ``rule``: the rule that gives the result."""
         self.steps.append(ExplanationStep(title, formula, type_, code, rule))
 
     def convert(
@@ -584,7 +585,7 @@ class StepList:
 
 
 def last_rounding(context: OpContext, steps: tuple[ExplanationStep, ...]) -> OpParts:
-    """Explain the last step, with the results of the whole op in other modes and profiles."""
+    """Return the explanation of the last step, with the results of the whole op in other modes and profiles."""
     last = steps[-1].explanation
     assert last is not None
     whole = GivenNumber(last.given, last.reading, last.exact, False, False, context.application)

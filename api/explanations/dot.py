@@ -1,7 +1,7 @@
-"""Explain the bits of a matrix unit: one element of D = A * B + C, step by step, beside the results of all models.
+"""Explain the bits of a matrix unit: one element of D = A * B + C, step by step, and the results of all models.
 
-The steps are those of the model itself (`matrix_units.models.explain`), with the numbers of the elements along K, their
-kept and dropped bits, and words.
+The steps are those of the model itself (`matrix_units.models.explain`). To them are added the numbers of the elements
+along K, the bits that are kept and dropped, and words.
 """
 
 from __future__ import annotations
@@ -224,9 +224,9 @@ def row_and_column(element: Any) -> tuple[int, int]:
 def operand_codes(
     given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
 ) -> list[int]:
-    """Return the codes of a row (axis 0) or a column (axis 1); with ``then``, only the code of that element of it.
-
-    ``pick``: a whole tile is given. Raises InputError, TypeMismatch.
+    """Return the codes of a row (axis 0) or a column (axis 1) of an operand; with ``then``, only the code of its
+    element number ``then``. ``pick``: whether a whole tile is given, of which the row or column number ``index`` is
+    taken. ``notes``: notes on rounded operands are added to it. Raises InputError, TypeMismatch.
     """
     element: ty.Type = ty.FloatType(FORMATS[type_]) if type_ in FORMATS else ty.IntegerType(int(type_[1:]))
     if isinstance(given, Value):

@@ -97,7 +97,7 @@ class AlignedSum:
 
     @property
     def words(self) -> str:
-        """Say how the terms are added."""
+        """A sentence that says how the terms are added."""
         how = " or ".join(CUT_WORDS[cut] for cut in self.cuts)
         if self.register:
             return f"in {self.register}; below 2^{self.unit} terms are {how}{self.held and f'; {self.held}'}"
@@ -356,7 +356,7 @@ def rounding_rows(roundings: Sequence[DotRounding]) -> list[tuple[str, ...]]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Return the text of numbers as ranges: ``0 to 7``; ``0 to 3, 8 to 11``."""
+    """Return the text of ascending numbers as ranges: ``0 to 7``, or ``0 to 3, 8 to 11``."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -375,7 +375,7 @@ def scalar_number(type_: str, code: int) -> Fraction | None:
 
 
 def split_text(type_: str, code: int, digits: int = DIGITS) -> tuple[str, str]:
-    """Return the value and the code of an element, as text."""
+    """Return two texts: the value of an element, and its code."""
     if type_ not in FORMATS:
         return str(scalar_number(type_, code)), hexadecimal(code, int(type_[1:]))
     return value_text(FORMATS[type_], code, digits), hex_text(FORMATS[type_], code)
@@ -396,7 +396,7 @@ def error_of(code: int, rounding: RoundingExplanation | None) -> Fraction | None
 
 
 def plus(x: Fraction | None, y: Fraction | None) -> Fraction | None:
-    """Add two exact numbers; None if one of them is not a number."""
+    """Return the sum of two exact numbers; None if one of them is not a number."""
     return None if x is None or y is None else x + y
 
 
@@ -444,7 +444,9 @@ class DotOperands:
         return total
 
     def factors(self, k: int, flushes: bool) -> tuple[Fraction | None, Fraction | None]:
-        """Return the factors as rounding models use them: scaled in D's format, subnormals flushed if the rule does."""
+        """Return both factors of a product as the models that round use them: scaled in D's format, and with subnormals
+        flushed if ``flushes``.
+        """
         op, found = self.op, []
         for side, (name, codes) in enumerate(((op.a, self.a), (op.b, self.b))):
             code, fmt = codes[k], FORMATS[name]
@@ -460,13 +462,13 @@ class DotOperands:
 
     @cached_property
     def rounded_scaled(self) -> list[int]:
-        """List the elements that are inexact after scaling in D's format."""
+        """The indices of the elements that are inexact after scaling in D's format."""
         pairs = [self.factors(k, False) for k in range(len(self.a))] if self.scales else []
         return [k for k, (x, y) in enumerate(pairs) if x is None or y is None or x * y != self.products[k]]
 
     @cached_property
     def negatively_scaled(self) -> list[int]:
-        """List the elements whose scales have a negative product."""
+        """The indices of the elements whose scales have a negative product."""
         if self.scales is None:
             return []
         fmt = FORMATS[self.op.scale]
@@ -474,7 +476,9 @@ class DotOperands:
         return [k for k in range(len(self.a)) if signs[k // self.op.block] and self.products[k]]
 
     def run(self, model: str) -> tuple[int, SumTrace]:
-        """Compute the result of a model. Raise `halfulp.semantics.matrix_units.models.Unpublished`."""
+        """Return the result of a model as a code, and the steps. Raises
+        `halfulp.semantics.matrix_units.models.Unpublished`.
+        """
         op = self.op
 
         def array(name: str, codes: Sequence[int]) -> Any:

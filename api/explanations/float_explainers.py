@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def arithmetic(operation: str) -> ops.Explainer:
-    """Explain a rounded operation: add, subtract, multiply, divide or remainder."""
+    """Return the explainer of a rounded operation: add, subtract, multiply, divide or remainder."""
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         x, y = context.operands
@@ -55,7 +55,7 @@ def arithmetic(operation: str) -> ops.Explainer:
 
 
 def conversion(context: ops.OpContext) -> ops.OpParts:
-    """Explain a conversion between float types."""
+    """Return the explanation of a conversion between float types."""
     (x,) = context.operands
     given = rules.GivenNumber(
         x.short, f"of type {x.type}", x.value, x.negative, x.infinite, context.application, bare=x.bare
@@ -64,7 +64,7 @@ def conversion(context: ops.OpContext) -> ops.OpParts:
 
 
 def from_integer_explainer(signed: bool) -> ops.Explainer:
-    """Explain a conversion from an integer."""
+    """Return the explainer of a conversion from an integer."""
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
@@ -78,7 +78,7 @@ def from_integer_explainer(signed: bool) -> ops.Explainer:
 
 
 def to_integer_explainer(signed: bool) -> ops.Explainer:
-    """Explain a conversion to an integer."""
+    """Return the explainer of a conversion to an integer."""
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
@@ -122,7 +122,7 @@ def _compared(x: GivenOperand, y: GivenOperand) -> int:
 
 
 def comparison(context: ops.OpContext) -> ops.OpParts:
-    """Explain arith.cmpf."""
+    """Return the explanation of an arith.cmpf."""
     x, y = context.operands
     predicate = str(context.properties["predicate"])
     number = enum_of(context.application.name, "predicate").cases[predicate]
@@ -140,7 +140,9 @@ def comparison(context: ops.OpContext) -> ops.OpParts:
 
 
 def extremum(largest: bool, number: bool) -> ops.Explainer:
-    """Explain a maximum or minimum. ``number``: if one operand is a NaN, the result is the other operand."""
+    """Return the explainer of a maximum or minimum. ``number``: if one operand is a NaN, the result is the other
+    operand.
+    """
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         x, y = context.operands
@@ -168,7 +170,7 @@ def extremum(largest: bool, number: bool) -> ops.Explainer:
 
 
 def negation(context: ops.OpContext) -> ops.OpParts:
-    """Explain arith.negf."""
+    """Return the explanation of an arith.negf."""
     (x,) = context.operands
     fmt = x.format
     if not fmt.signed:
@@ -179,7 +181,7 @@ def negation(context: ops.OpContext) -> ops.OpParts:
 
 
 def flush(context: ops.OpContext) -> ops.OpParts:
-    """Explain arith.flush_denormals."""
+    """Return the explanation of an arith.flush_denormals."""
     (x,) = context.operands
     if not x.format.is_subnormal(x.known):
         return ops.OpParts("not subnormal: it stays as it is", exact=x.value)
@@ -200,7 +202,9 @@ def enum_of(op: str, name: str) -> EnumDefinition:
 
 
 def to_integral(fixed: Rounding | None) -> ops.Explainer:
-    """Explain a rounding to an integer of the same format; ``fixed``: its mode, or None for that of the context."""
+    """Return the explainer of a rounding to an integer of the same format. ``fixed``: its mode; None for the mode of
+    the op.
+    """
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
@@ -274,7 +278,9 @@ def _classify(asked: _Class) -> ops.Explainer:
 
 
 def multiply_add(negates: tuple[int, int] = (0, 0)) -> ops.Explainer:
-    """Explain a multiply-add; ``negates``: 1 to change the sign of the product, and of the addend."""
+    """Return the explainer of a multiply-add. ``negates``: 1 to change the sign of the product, and 1 to change that of
+    the addend.
+    """
     return lambda context: _multiply_add(context, *map(bool, negates))
 
 
@@ -361,7 +367,7 @@ EXACT_OPS: Mapping[str, tuple[ops.Signature, ops.Explainer]] = {
 
 
 def scaling(divides: bool) -> ops.Explainer:
-    """Explain arith.scaling_extf, or with ``divides`` arith.scaling_truncf."""
+    """Return the explainer of arith.scaling_extf, or, with ``divides``, of arith.scaling_truncf."""
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         profile = context.profile
@@ -475,7 +481,7 @@ def _policy_operation(operation: str, x: GivenOperand, y: GivenOperand) -> ops.C
 
 
 def qcast(context: ops.OpContext) -> ops.OpParts:
-    """Explain quant.qcast."""
+    """Return the explanation of a quant.qcast."""
     (x,) = context.operands
     quantised = context.result
     assert isinstance(quantised, ty.UniformQuantizedType)
@@ -515,7 +521,7 @@ def qcast(context: ops.OpContext) -> ops.OpParts:
 
 
 def dcast(context: ops.OpContext) -> ops.OpParts:
-    """Explain quant.dcast."""
+    """Return the explanation of a quant.dcast."""
     (stored,) = context.operands
     quantised = stored.type
     assert isinstance(quantised, ty.UniformQuantizedType)

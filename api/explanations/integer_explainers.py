@@ -1,4 +1,5 @@
-"""Explanations of the integer ops of arith: exact integers beside the result of the kernel.
+"""The explainers of the integer ops of arith. An explainer is a function that gives the parts of an explanation: the
+exact integers and the rule.
 
 The result, and whether it is poison or undefined, come from the kernel. The rows here say why, on Python integers.
 """
@@ -86,7 +87,9 @@ def _overflow(context: OpContext, width: int, exact: Mapping[bool, int]) -> tupl
 
 
 def wrapping(symbol: str, exactly: Callable[[int, int], int], shift: bool = False) -> Explainer:
-    """Explain an op whose exact result is cut to the width: a sum, a difference, a product or a shift."""
+    """Return the explainer of an op whose exact result is cut to the width: a sum, a difference, a product
+    or a shift.
+    """
 
     def explain(context: OpContext) -> OpParts:
         width = _width(context)
@@ -135,7 +138,7 @@ _ROUNDED: Mapping[str, Callable[[Fraction], int]] = {
 
 
 def division(signed: bool, rounds: str, remainder: bool = False) -> Explainer:
-    """Explain a division or a remainder. ``rounds``: how the quotient is rounded."""
+    """Return the explainer of a division or a remainder. ``rounds``: how the quotient is rounded."""
 
     def explain(context: OpContext) -> OpParts:
         reading = Reading(_width(context), signed)
@@ -175,7 +178,7 @@ def exact_text(exact: Fraction) -> str:
 
 
 def shift_right(signed: bool) -> Explainer:
-    """Explain a shift to the right: a division by a power of two, rounded down."""
+    """Return the explainer of a shift to the right: a division by a power of two, rounded down."""
 
     def explain(context: OpContext) -> OpParts:
         reading = Reading(_width(context), signed)
@@ -201,7 +204,7 @@ def shift_right(signed: bool) -> Explainer:
 
 
 def bitwise(words: str) -> Explainer:
-    """Explain an op on each pair of bits."""
+    """Return the explainer of an op on each pair of bits. ``words``: what it does, in words."""
 
     def explain(context: OpContext) -> OpParts:
         width = _width(context)
@@ -212,7 +215,7 @@ def bitwise(words: str) -> Explainer:
 
 
 def extremum(signed: bool, largest: bool) -> Explainer:
-    """Explain a maximum or a minimum."""
+    """Return the explainer of a maximum or a minimum."""
 
     def explain(context: OpContext) -> OpParts:
         reading = Reading(_width(context), signed)
@@ -239,7 +242,7 @@ _RELATIONS: Mapping[str, tuple[str, Callable[[int, int], bool]]] = {
 
 
 def comparison(context: OpContext) -> OpParts:
-    """Explain arith.cmpi."""
+    """Return the explanation of an arith.cmpi."""
     predicate = str(context.properties["predicate"])
     words, holds = _RELATIONS[predicate[-2:]]
     signed = predicate[0] != "u"
@@ -251,7 +254,7 @@ def comparison(context: OpContext) -> OpParts:
 
 
 def extended(symbol: str, exactly: Callable[[int, int], int], signed: bool, halves: bool) -> Explainer:
-    """Explain an op with two results: a sum and its carry, or the two ``halves`` of a product."""
+    """Return the explainer of an op with two results: a sum and its carry, or the two ``halves`` of a product."""
 
     def explain(context: OpContext) -> OpParts:
         width = _width(context)
@@ -277,7 +280,7 @@ def extended(symbol: str, exactly: Callable[[int, int], int], signed: bool, halv
 
 
 def resizing(signed: bool) -> Explainer:
-    """Explain a cast between integers: the bits that are cut, or that are added."""
+    """Return the explainer of a cast between integers: which bits are cut, or which are added."""
 
     def explain(context: OpContext) -> OpParts:
         (a,), width, to = _codes(context), _width(context), width_of(context.result)

@@ -125,8 +125,8 @@ def explained_op(
     bits: int | None = None,
     others: bool = True,
 ) -> OpExplanation | StochasticExplanation:
-    """Explain one application of an op. ``random``, ``bits``: for ``rounding="stochastic"``. ``others``: list the
-    results of the other profiles, too.
+    """Return the explanation of an op for these operands. ``random``, ``bits``: for ``rounding="stochastic"``.
+    ``others``: whether the results of the other profiles are listed too.
     """
     properties = with_rounding(properties)
     stochastic = "stochastic" in (properties.get("rounding"), properties.get("roundingmode"))

@@ -177,7 +177,9 @@ class RoundingExplanation:
         return self.exact_text if crude else decimal_text(self.exact, SHORT_DIGITS)
 
     def reasons(self) -> list[str]:
-        """Say why the exact value is rational or irrational, and how many bits were computed to round it."""
+        """Return texts that say why the exact value is rational or irrational, and how many bits were computed to round
+        it.
+        """
         turns = [] if self.enclosure is None else self.enclosure.rows()
         return [self.reason, *turns] if self.reason else turns
 
@@ -194,7 +196,7 @@ class RoundingExplanation:
         return absent if code is None else f"{code_text(self.format, code)}  {value_text(self.format, code)}"
 
     def midpoint_text(self) -> str:
-        """Describe the midpoint: the two codes around it, and the side on which the exact value lies."""
+        """Return a text about the midpoint: the two codes around it, and the side on which the exact value lies."""
         assert self.midpoint is not None
         assert self.exact is not None
         ends = [hex_text(self.format, code) for code in (self.below, self.above) if code is not None]
@@ -374,7 +376,7 @@ class TotalError:
         return self.error / abs(self.real) if self.real else None
 
     def lines(self) -> list[str]:
-        """Return the error in words."""
+        """Return lines of text about the error."""
         if self.real is None:
             return [f"error not given: {self.reason}"]
         error = f"{signed_text(self.error / self.ulp)} ulp" if self.error else "no error"

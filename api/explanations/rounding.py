@@ -75,7 +75,9 @@ def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tupl
 def profile_groups(
     compute: Callable[[Profile], CodeAndFlags], spec: CodeAndFlags, chosen: Profile
 ) -> tuple[ProfileGroup, ...]:
-    """Group the named profiles and the chosen one by result and by deciding fields; spec comes first."""
+    """Return the named profiles and the chosen one in groups with the same result and the same deciding fields. The
+    group of spec comes first.
+    """
     profiles = {**PROFILES, chosen.name: chosen}
     groups: dict[int | None, dict[tuple[str, ...], list[str]]] = {}
     for name, profile in profiles.items():
@@ -90,7 +92,9 @@ def profile_groups(
 def profile_rule(
     compute: Callable[[Profile], CodeAndFlags], spec: CodeAndFlags, profile: Profile, hexadecimal: Callable[[int], str]
 ) -> str:
-    """Say how the result of a profile differs from ``spec``, and by which fields; an empty text if it does not."""
+    """Return a text that says how the result of a profile differs from ``spec``, and which fields decide it; an empty
+    text if it does not differ.
+    """
     if profile is SPEC:
         return ""
     result = compute(profile)
@@ -115,7 +119,8 @@ def explained(
     rule: str | None = None,
     others: bool = True,
 ) -> RoundingExplanation:
-    """Explain one rounding. ``modes``: the modes to list. ``others``: list the other profiles, too.
+    """Return the explanation of one rounding. ``modes``: the modes to list. ``others``: whether the other profiles are
+    listed too.
 
     ``rule``: for a result that is not the rounded exact value, the rule that gave it.
     """
@@ -354,8 +359,8 @@ def explained_stochastically(
     heading: str,
     rows: tuple[tuple[str, str], ...],
 ) -> StochasticExplanation:
-    """Explain one stochastic rounding. Raises InputError for wrong random bits, Unsupported for a profile that rounds
-    in several steps.
+    """Return the explanation of one stochastic rounding. Raises InputError for wrong random bits, Unsupported for a
+    profile that rounds in several steps.
     """
     number, width = random_and_width(random, bits)
     fraction = discarded_fraction(fmt, given.exact)

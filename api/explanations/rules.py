@@ -107,8 +107,8 @@ def rounding_rule(
     code: int | None,
     midpoint: Fraction | None,
 ) -> str:
-    """Say which rule rounds a finite exact value. ``code``: the result; ``midpoint``: the midpoint of the two
-    neighbours of the exact value.
+    """Return the rule that rounds a finite exact value, in words. ``code``: the result; ``midpoint``: the midpoint of
+    the two neighbours of the exact value.
     """
     if not exact and not fmt.zero:
         return f"{fmt.name} has no zero: the smallest value, in every mode"
@@ -135,8 +135,8 @@ def rounding_rule(
 def stochastic_rule(
     fmt: FloatFormat, exact: Fraction, negative_zero: bool, code: int | None, midpoint: Fraction | None, away: bool
 ) -> str:
-    """Say which rule rounds a finite exact value stochastically. ``away``: the random bits are less than the discarded
-    fraction.
+    """Return the rule that rounds a finite exact value stochastically, in words. ``away``: whether the random bits are
+    less than the discarded fraction.
     """
     largest = _largest(fmt)
     negative = exact < 0 and not fmt.signed
@@ -162,7 +162,9 @@ def rule_as_read(rule: str, exact: Fraction | None) -> str:
 
 
 def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
-    """Say which rule converts a NaN. ``bare``: why it has neither sign nor payload; empty if it has them."""
+    """Return the rule that converts a NaN, in words. ``bare``: why it has neither sign nor payload; empty if it has
+    them.
+    """
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if bare:
@@ -175,7 +177,9 @@ def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
 
 
 def bare_nan(fmt: FloatFormat, code: int) -> str:
-    """Say why a NaN has neither sign nor payload to keep; an empty text if it has them, and for other values."""
+    """Return the reason why a NaN has neither sign nor payload to keep; an empty text if it has them, and for other
+    values.
+    """
     if fmt.is_invalid(code):
         return f"an invalid encoding of {fmt.name} counts as a signalling NaN"
     marked = fmt.nan_has_payload and (fmt.signed or fmt.mantissa_bits)
@@ -183,7 +187,7 @@ def bare_nan(fmt: FloatFormat, code: int) -> str:
 
 
 def default_nan(fmt: FloatFormat) -> str:
-    """Describe the NaN result of an operation whose NaN operands, if any, have no sign and payload."""
+    """Return words for the NaN result of an operation if its NaN operands, if any, have no sign and payload."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if not (fmt.nan_has_payload and fmt.signed):
@@ -192,24 +196,24 @@ def default_nan(fmt: FloatFormat) -> str:
 
 
 def lost_nan_rule(fmt: FloatFormat) -> str:
-    """Describe the result of a NaN in a format without NaN."""
+    """Return words for the result of a NaN in a format without NaN."""
     return f"NaN is not representable in {fmt.name}: poison"
 
 
 def infinity_rule(fmt: FloatFormat, negative: bool) -> str:
-    """Say which rule converts an infinity."""
+    """Return the rule that converts an infinity, in words."""
     if negative and not fmt.signed:
         return negative_rule(fmt)
     return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {instead_of_infinity(fmt)}"
 
 
 def negative_rule(fmt: FloatFormat) -> str:
-    """Describe the result of a negative number in a format without a sign."""
+    """Return words for the result of a negative number in a format without a sign."""
     return f"{fmt.name} has no negative values: NaN{'' if fmt.nan_code is not None else f'. {lost_nan_rule(fmt)}'}"
 
 
 def instead_of_infinity(fmt: FloatFormat) -> str:
-    """Name the result that a format has in place of an infinity."""
+    """Return words for the result that a format has in place of an infinity."""
     if fmt.infinities:
         return "infinity"
     if fmt.nan_code is not None:

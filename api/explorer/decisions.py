@@ -1,10 +1,10 @@
 """The result of rounding in every situation, as a table in which the page looks results up.
 
 The result of rounding a number to a format depends on a few facts: its sign, the mode, its place between the two values
-around it, whether the lower value is even, and the place of these values in the format. A `MagnitudeRange` is a run of
-magnitudes (see `halfulp.fp_formats.formats`) in which nothing else matters. Every entry of its table is the result of
-`halfulp.fp_formats.scalar` for one number in that situation, with the words of `halfulp.explanations.rules`. The page
-compares numbers, exactly, to find the situation of a number; it rounds nothing.
+around it, whether the lower value is even, and the place of these values in the format. A `MagnitudeRange` is a
+sequence of consecutive magnitudes (see `halfulp.fp_formats.formats`) for which no other facts matter. Every entry of
+its table is the result of `halfulp.fp_formats.scalar` for one number in that situation, with the words of
+`halfulp.explanations.rules`. The page compares numbers, exactly, to find the situation of a number; it rounds nothing.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Way(NamedTuple):
         return Rounding.TO_NEAREST_EVEN if self.away is not None else self.mode
 
     def random(self, part: Fraction | None) -> tuple[int, int] | None:
-        """Return random bits, value and width. ``part``: the number's place after the value before it, in steps; None
-        if it has no effect.
+        """Return random bits for this rounding: value and width. ``part``: the place of the number after the value
+        below it, as a part of the distance to the next value; None if it has no effect.
         """
         if self.away is None:
             return None
@@ -219,7 +219,7 @@ class MagnitudeRange:
 
 
 def regions(fmt: FloatFormat) -> tuple[MagnitudeRange, ...]:
-    """Return the regions of a format, which together have all its magnitudes."""
+    """Return the ranges of magnitudes of a format, which together contain all its magnitudes."""
     normal, largest = fmt.min_normal_magnitude, fmt.max_magnitude
     rows = (
         MagnitudeRange(0, normal - 2, (_HALF,)),

@@ -234,7 +234,9 @@ def described(options: CheckOptions) -> CheckedAgainst:
 
 
 def metadata_of(options: CheckOptions) -> str | None:
-    """Return the file of the metadata: the one given, else one beside the vectors; None: no such file."""
+    """Return the path of the metadata: the one that the options give, else that of a file beside the vectors. None if
+    there is none.
+    """
     return options.metadata or _beside(options.file)
 
 

@@ -1,5 +1,5 @@
-"""Make computations and recipes of vectors from options of the command line or arguments of Python: an op with its
-types, or a program; and the operands, also from arrays and texts of the user.
+"""Functions that make computations and recipes of vectors from options of the command line or arguments of Python. A
+computation is an op with its types, or a program. Operands may also be arrays and texts of the user.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def seed(text: str) -> int:
 
 
 def about_field(field: str) -> str:
-    """Return the help of the option for a field of the profile."""
+    """Return the help text of the option for a field of the profile."""
     return f"this field of the profile: {FIELDS[field]}"
 
 
