@@ -1,8 +1,9 @@
 """Tile operations D = A * B + C as vectors: one row is a whole tile, with a column for each element.
 
-The operands are made by position, as all others. Level ``random`` has uniform bits. Level ``weighted`` takes turns:
-numbers near 1; wide windows of exponents, with zeros and subnormals; C that cancels the sum of the products in half of
-the elements, but for a few units in the last place, beside products that cancel in pairs; and uniform bits.
+The operands of a row follow from its position, as for all other computations. Level ``random`` has uniform bits. Level
+``weighted`` has four kinds of rows in turn: numbers near 1; wide ranges of exponents, with zeros and subnormals; rows
+with cancellation, in which C cancels the sum of the products in half of the elements except for a few units in the last
+place, and products cancel in pairs; and uniform bits.
 
 Scales have no sign bit, as in PTX (ue4m3, ue8m0). In one row of 8 of the level ``weighted``, scales are corners of
 their type: `_SCALE_CORNERS` says how many.
@@ -137,7 +138,7 @@ class TileComputation:
         return arrays
 
     def elements(self, inputs: Chunk, rows: Places, outputs: Places, model: str) -> tuple[TileComputation, Chunk]:
-        """Return single elements of D as tiles of one element, computed by another model: the computation, and its
+        """Return a computation of single elements of D, each as a tile of one element, by another model; and its
         inputs.
 
         ``rows``, ``outputs``: for each element, its row, and the number of its output column.

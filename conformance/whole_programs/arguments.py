@@ -55,11 +55,11 @@ WIDE_TRIPS = 8
 
 @dataclass(frozen=True)
 class Domain:
-    """The codes that one element of an argument may have. ``size``: the number of them. ``code``: the code of each
-    number.
+    """The codes that one element of an argument may have. ``size``: their number. ``code``: a function from a number
+    below ``size`` to a code.
 
     Random samples are corners, usual codes, or any codes. ``size`` is None if there are only samples. ``together``: the
-    codes of inputs in which all indices are small, so that offsets, sizes and steps fit each other.
+    codes for inputs in which all indices are small, so that offsets, sizes and steps fit each other.
     """
 
     size: int | None
@@ -137,7 +137,9 @@ def any_code(element: ty.Type, rng: random.Random) -> int:
 
 
 def trip_counts(element: ty.Type) -> Domain:
-    """Return the domain of an integer that bounds a loop: few trips. Narrow types have all codes."""
+    """Return the domain of an integer that bounds a loop. It is small, so that loops have few iterations. Narrow types
+    have all codes.
+    """
     width = width_of(element)
     if width <= WIDE_TRIPS:
         return every_code(element)
@@ -311,10 +313,11 @@ LOOSE_OFFSET = 5
 
 @dataclass(frozen=True)
 class Sizes:
-    """One choice of dynamic sizes: the size of each dimension, by its number; and the rank of unranked values.
+    """One choice of sizes for dynamic dimensions: the size of each dimension, by its number; and the rank of unranked
+    values.
 
-    ``share``: the part of the inputs that has it, relative to the sum of all shares. ``loose``: dynamic strides and
-    offsets leave gaps.
+    ``share``: the part of the inputs that has these sizes, relative to the sum of all shares. ``loose``: dynamic
+    strides and offsets leave gaps.
     """
 
     name: str
@@ -339,7 +342,7 @@ STATIC = Sizes("", lambda axis: 0, 1)
 
 
 def is_dynamic(type_: ty.Type) -> bool:
-    """Tell whether values of a type have different shapes or layouts."""
+    """Tell whether values of a type may have different shapes or layouts."""
     shape = ty.shape_of(type_)
     if shape is None or None in shape:
         return True
@@ -350,10 +353,8 @@ def is_dynamic(type_: ty.Type) -> bool:
 
 
 def sizes_within(function: Operation) -> tuple[Sizes, ...]:
-    """Return one more choice of sizes: for each dimension, the largest static size of all types in a function. Return
-    nothing if there are no such sizes.
-
-    Casts and slices need these.
+    """Return one further choice of sizes: each dimension has the largest static size that it has in the types of a
+    function. It is needed for casts and slices. Return nothing if there are no such sizes.
     """
     found: dict[int, int] = {}
     for op in function.walk():
@@ -367,7 +368,7 @@ def sizes_within(function: Operation) -> tuple[Sizes, ...]:
 
 
 def scaled_sizes(function: Operation) -> dict[int, int]:
-    """Return the sizes, by dimension, that the scales of quantised types in a function need."""
+    """Return the sizes, by the number of the dimension, that the scales of quantised types in a function require."""
     found: dict[int, int] = {}
     for op in function.walk():
         arguments = [value for block in op.blocks for value in block.arguments]
@@ -456,7 +457,7 @@ class Part:
         return tuple(Value(_held(type_), column[index]) for type_, column in zip(self.types, self.columns, strict=True))
 
     def chosen(self, rows: Sequence[int]) -> Part:
-        """Return some of the inputs as a part."""
+        """Return some of the inputs as a part. ``rows``: their numbers."""
         return replace(self, columns=tuple(column[list(rows)] for column in self.columns), count=len(rows))
 
     def fresh(self, index: int) -> tuple[Value | Buffer, ...]:
@@ -533,7 +534,7 @@ def _held(type_: ty.Type) -> ty.Type:
 class Arguments:
     """Inputs of a function, in parts of one shape each.
 
-    ``exhaustive``: these are all inputs. ``notes``: choices that the user should know of.
+    ``exhaustive``: these are all inputs. ``notes``: texts about choices that the user should know.
     """
 
     parts: tuple[Part, ...]

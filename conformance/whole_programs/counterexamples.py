@@ -51,7 +51,9 @@ def operand_lines(finding: Finding) -> list[str]:
 
 
 def difference_lines(difference: Difference, oracle: str) -> list[str]:
-    """Describe a difference for people: the place, the op, its operands, the expected result and the oracle's."""
+    """Return lines that describe a difference for people: the place, the op, its operands, the expected result and the
+    oracle's.
+    """
     finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
     where = None
     if finding is not None:
@@ -77,7 +79,7 @@ def difference_lines(difference: Difference, oracle: str) -> list[str]:
 
 
 def difference_record(difference: Difference) -> dict[str, Any]:
-    """Describe a difference as data for JSON."""
+    """Return a difference as data for JSON."""
     finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
     record: dict[str, Any] = {"input": difference.index}
     if finding is not None:
@@ -154,9 +156,9 @@ class Counterexample:
 
 
 def counterexample_lines(function: Operation, found: Counterexample, source: str | None = None) -> list[str]:
-    """Describe a counterexample for people; its place is the function in the second version.
+    """Return lines that describe a counterexample for people. Its place is the function in the second version.
 
-    ``source``: the text of the second version, whose line is shown.
+    ``source``: the text of the second version; the line of the function is shown.
     """
     mismatch, type_ = found.mismatch, found.type
     where = "" if mismatch is None or mismatch.element == () else element_text(mismatch)
@@ -188,7 +190,7 @@ def _cut(text: str) -> str:
 
 
 def counterexample_record(found: Counterexample) -> dict[str, Any]:
-    """Describe a counterexample as data for JSON."""
+    """Return a counterexample as data for JSON."""
     record: dict[str, Any] = {"arguments": [spell_value(value) for value in found.arguments]}
     mismatch = found.mismatch
     if found.trap:

@@ -1,4 +1,4 @@
-"""Compare the results of whole programs, of halfulp and of an oracle, by refinement, and test whether a program is
+"""Compare the results of whole programs with those of an oracle, by refinement. Tests that tell whether a program is
 interesting.
 
 The reducer keeps only the changes after which a program is still interesting.
@@ -60,7 +60,7 @@ class Difference:
 
     @cached_property
     def truth(self) -> Truth | None:
-        """Which result is nearer to the exact number: to that of the op for its operands, else to that of the
+        """Which result is nearer to the exact number: that of the op for its operands, if it is known, else that of the
         program.
         """
         if self.finding is not None:
@@ -105,7 +105,7 @@ class DiffReport:
 
     @property
     def compared(self) -> int:
-        """Return the number of elements with an answer. An oracle's values for an undefined program are not counted."""
+        """The number of elements with an answer. The values of an oracle for an undefined program are not counted."""
         return sum(count for verdict, count in self.verdicts.items() if verdict is not Verdict.UNANSWERED)
 
     @property
@@ -444,7 +444,7 @@ def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) 
 
 
 def by_script(script: str, seconds: float = SCRIPT_SECONDS, close: bool = True) -> Test:
-    """Make a test from a user's program: the user's program gets the path of a file, and exits with 0 if the file is
+    """Return a test that a user's program makes: it gets the path of a file, and exits with 0 if the file is
     interesting.
 
     ``close``: the arguments are constants in the file, if possible. The test raises InputError if the user's program

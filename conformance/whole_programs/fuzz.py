@@ -6,9 +6,9 @@ A judge gets some programs at a time, counts their outcomes in its report, and y
 arguments.
 
 A tool is judged op by op: the expected results of each op are computed from the operands that it had in the tool. So an
-op after a known divergence is still compared, and an op with unanswered operands is compared if it has an answer. Only
-if a tool keeps more of a wrong value than its bits, differences after a known divergence are counted separately. An op
-that the oracle refuses is left out of its program; other ops that need its result get it as an argument.
+op after a known divergence is still compared, and an op with unanswered operands is compared if it has an answer. If a
+tool keeps more of a wrong value than its bits, differences after a known divergence are counted separately. An op that
+the oracle refuses is left out of its program; other ops that need its result get it as an argument.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ class SearchReport:
 
     @property
     def interrupted(self) -> bool:
-        """Tell whether the user stopped the search; the last programs may not be counted everywhere."""
+        """Whether the user stopped the search. The last programs may then be missing in some counts."""
         return self.stopped == INTERRUPTED
 
     @contextmanager
     def timed(self, work: str) -> Iterator[None]:
-        """Add the time of the inner block to a kind of work."""
+        """A context manager that adds the time of its block to a kind of work."""
         start = time.perf_counter()
         try:
             yield
@@ -226,7 +226,9 @@ class Counts:
     failures: list[Failure] = field(default_factory=list)
 
     def seldom(self) -> list[tuple[Cell, int]]:
-        """Return the ops and types for which the oracle gave fewer results than `ENOUGH`, the fewest first."""
+        """Return the ops and types for which the oracle gave fewer than `ENOUGH` results, those with the
+        fewest first.
+        """
         found = [
             (cell, self.results[cell]) for cell in cells() if cell not in self.refused and self.results[cell] < ENOUGH
         ]
@@ -287,7 +289,7 @@ class ToolJudge:
             self.report.stopped = ENOUGH_FOUND
 
     def keep(self, found: Failure) -> None:
-        """Do nothing: an oracle's failures are counted when they are found."""
+        """Do nothing: `take` has already counted the finding."""
 
 
 class _AskedOracle:

@@ -1,8 +1,8 @@
-"""Judges of random functions: a function after a pass, or its results by a tool, must be allowed by the function
-itself.
+"""Judges of random functions. The results of a function after a pass, or of a tool that runs it, must be allowed by the
+function.
 
-`PassJudge` runs halfulp on a function as it is and as the pass leaves it. `RunnerJudge` compares every element of every
-result with a tool that runs functions whole.
+`PassJudge` runs a function as it is, and as the pass leaves it. `RunnerJudge` compares every element of every result
+with a tool that runs whole functions.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class PassFuzzReport(SearchReport):
     results that are all allowed, some of them with equal bits; ``open``: those in which the language leaves every
     result open; ``permitted``: those with differences that flags permit, all of which are explained; ``undefined``:
     those that were undefined on every input; ``refused``: messages of mlir-opt; ``skipped``: reasons why a program was
-    not compared; ``known``: programs by the known divergences that explain all of their differences, ``known_programs``
-    in all. ``differing``: programs with other differences; of each kind, one is in ``findings``, and ``again`` counts
-    the others. ``inputs``, ``undefined_inputs``: of all compared programs.
+    not compared; ``known``: the number of programs by the known divergences that explain all of their differences;
+    ``known_programs``: their sum. ``differing``: programs with other differences; of each kind, one is in ``findings``,
+    and ``again`` counts the others. ``inputs``, ``undefined_inputs``: of all compared programs.
     """
 
     pipeline: str
@@ -161,8 +161,8 @@ def fuzz_pass(
 
     ``kind``: the kind of programs. ``seconds``: the time after which no more programs are made. ``most_failures``: the
     number of findings, and of programs that break the pass, after which the run ends. ``emit``: is given each program,
-    its text, and the text after the pass if there is one. ``known``: explains differences by known divergences. If it
-    explains all of them, or the first ones each alone, or that of the reduced program, there is no finding.
+    its text, and the text after the pass if there is one. ``known``: explains differences by known divergences. There
+    is no finding if it explains all differences, or each of the first ones, or the difference of the reduced program.
     ``fp_contract``: as in `validation.Inputs`. ``reduce``: reduces findings; of several whose reduced programs return
     the result of the same op, the first one counts. If the user interrupts the run, the report has everything up to
     then.
@@ -434,7 +434,7 @@ class RunnerJudge:
             report.stopped = ENOUGH_FOUND
 
     def keep(self, found: RunnerFinding) -> None:
-        """Note a finding."""
+        """Add a finding to the report."""
         self.report.findings.append(found)
 
 
@@ -470,10 +470,10 @@ def _compared(report: RunnerReport, closed: ClosedProgram, reply: Reply) -> Coun
 
 
 def with_kept_nans(value: Value) -> Value:
-    """Return an argument with NaNs of bf16 that keep their bits where LLVM 22 moves vectors of them.
+    """Return an argument in which the NaNs of bf16 have no payload, so that they keep their bits if LLVM 22 moves
+    vectors of them.
 
-    On x86 without AVX512-BF16 it converts the elements to f32 and back, which leaves only the sign of a NaN. So the
-    NaNs of these arguments have no payload.
+    On x86 without AVX512-BF16 it converts the elements to f32 and back, which leaves only the sign of a NaN.
     """
     element = value.element_type
     if not (isinstance(element, ty.FloatType) and element.format.name == "bf16"):

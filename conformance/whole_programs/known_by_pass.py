@@ -1,6 +1,7 @@
 """Explain the differences that a pass pipeline makes by the known divergences of its passes.
 
-A program in which the passes change only some ops, each of them alone, shows whether these ops are all that differs.
+To find out whether certain ops are all that differs, the passes run on a program in which they can change only these
+ops, each of them alone.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ Shapes = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class ReplacedOps:
-    """A copy of a module in which each chosen op is replaced by a call. ``ops``: the op that each call replaces.
-    ``functions``: the function that it calls, which has this op after the passes.
+    """A copy of a module in which each chosen op is replaced by a call of a function. ``ops``: the op that each call
+    replaces. ``functions``: the function that each call calls. Its body is the op after the passes.
     """
 
     module: Module
@@ -238,8 +239,8 @@ class KnownByPass:
         self._work: _Work | None = None
 
     def explained(self, module: Module, function: str, part: Part) -> list[Names | None]:
-        """Return the names of the rows that explain each input; none if they do not explain it, None if the answer
-        would have taken too long.
+        """Return for each input the names of the rows that explain its difference; no names if rows do not explain it,
+        None if the answer would take too long.
 
         ``part``: inputs for which the function differs after the passes.
         """

@@ -1,7 +1,7 @@
 """Find the ops that make the results of a program differ.
 
-The oracle runs a copy of the function that returns every intermediate result. Each op is then judged by itself: does
-the language allow its result for the operands that it had in the oracle? So one wrong op does not hide another, and a
+The oracle runs a copy of the function that returns every intermediate result. Each op is then judged separately: the
+language must allow its result for the operands that it had in the oracle. So one wrong op does not hide another, and a
 known divergence is recognised by its op. The inside of calls and regions cannot be returned: there, each op that ran is
 asked alone.
 """
@@ -108,7 +108,7 @@ class Finding:
     """An op with results that the language does not allow for its operands.
 
     ``operands``: their values in the oracle. ``case``: the op as a case, if it is one. ``known``: the rows of the table
-    of divergences that explain all of it; empty if they do not. ``note``: how far the search got.
+    of divergences that explain all of it; empty if they do not. ``note``: a remark if the search could not find more.
     """
 
     op: Operation
@@ -121,19 +121,21 @@ class Finding:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """Return the properties of a finding that must stay the same while its program is reduced."""
+        """The properties of a finding that must stay the same while its program is reduced."""
         operands = tuple(str(ty.element_type(value.type)) for value in self.op.operands)
         return self.op.name, operands, tuple(str(ty.element_type(value.type)) for value in self.op.results), self.known
 
     @property
     def title(self) -> str:
-        """Return the op with its element types."""
+        """The op with its element types, as text."""
         return self.op.name if self.case is None else str(self.case)
 
 
 @dataclass
 class Observed:
-    """A copy of a function that returns the results of all its ops; ``places`` gives the op and result of each."""
+    """A copy of a function that returns the results of all its ops. ``places``: for each result of the copy, the op and
+    the number of its result.
+    """
 
     module: Module
     function: str
@@ -143,9 +145,8 @@ class Observed:
 
 
 def observed(module: Module, name: str) -> Observed | None:
-    """Return a copy that returns the results of all its ops, or None for a function of several blocks, whose inner
-    values are not defined on
-    every path.
+    """Return a copy of the function that returns the results of all its ops. None for a function of several blocks, in
+    which some values are not defined on every path.
     """
     original = module.lookup(name)
     assert original is not None
@@ -221,7 +222,7 @@ class Search:
         self._alone: dict[Operation, Module] = {}
 
     def studies(self, programs: Sequence[ClosedProgram], answered: Sequence[Sequence[Answer]]) -> list[Study]:
-        """Return why each of these programs differs. ``answered``: the oracle's results of each."""
+        """Return for each of these programs why it differs. ``answered``: the oracle's results of each."""
         copies = [self._copy(program) for program in programs]
         asked = [
             ClosedProgram(copy.module, copy.function, program.arguments)
@@ -350,7 +351,8 @@ class Search:
     def judged_case(
         self, case: OpCase, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> Finding | None:
-        """Return the finding of an op that is a case, given its `captured` operands, which may be over lanes.
+        """Return the finding of an op that is a case; None if its results are allowed. ``operands``: the values of its
+        `captured` operands, which may be over lanes.
 
         ``answers``: the results that are judged.
         """

@@ -81,7 +81,7 @@ class Claim:
 
     @property
     def pipeline(self) -> str:
-        """Return the pipeline with the pass alone."""
+        """The pipeline that consists of this pass only."""
         return self.form.format(self.name)
 
 

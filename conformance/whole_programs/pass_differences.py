@@ -189,8 +189,8 @@ def crash_text(failure: PassFailure) -> str:
 
 
 def kind_of(found: PassFault) -> str:
-    """Return words for the kind of a reduced difference: the op whose result is returned, or else the ops that write
-    memory, or the place of a crash. An op under a mask and an op on i1 are other kinds than the op otherwise.
+    """Return words for the kind of a reduced difference: the op whose result is returned, else the ops that write
+    memory, or the place of a crash. The same op under a mask, or on i1, is another kind.
     """
     if isinstance(found, PassCrash):
         return crash_kind(found.failure)

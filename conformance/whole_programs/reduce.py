@@ -1,9 +1,9 @@
 """Reduce a program while it stays interesting: fewer functions, results and ops, smaller shapes, simpler values.
 
-The program is kept as one function of arguments; a part that is cut off is replaced by an argument, whose value is that
-of halfulp's run. At the end the arguments become constants, if the program stays interesting. Nothing is random: the
-same program and the same answers give the same result, unless a time limit ends the reduction. `EDITS` change programs
-with control flow and memory; each gives candidates to test.
+The program is always one function of arguments. A part that is cut off is replaced by an argument that has the value of
+the part in halfulp's run. At the end the arguments become constants, if the program stays interesting. Nothing is
+random: the same program and the same answers give the same result, unless a time limit ends the reduction. `EDITS`
+change programs with control flow and memory; each gives candidates to test.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Run two versions of a function on the same inputs: scalar functions in lanes, all others one input at a time.
 
 The first part handles signatures that a pass has changed without a change of bits: values of one type are passed as
-values of another type. Each rule of `_RULES` says when one type can carry another, and how. If no rule applies, the
-functions are not compared.
+values of another type. Each rule of `_RULES` says when values of one type can be passed as values of another, and how.
+If no rule applies, the functions are not compared.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class CarriedType:
     back: Convert | None = None
 
     def to_target(self, value: Value) -> Value:
-        """Return the value of the second version. If the value has leading axes for lanes, the result has them too."""
+        """Return a value of the first version as a value of the second version. Leading axes for lanes stay."""
         return value if self.forth is None else _converted(self.forth, value, self.target)
 
     def to_source(self, value: Value) -> Value:
-        """Return the value of the first version."""
+        """Return a value of the second version as a value of the first version."""
         return value if self.back is None else _converted(self.back, value, self.source)
 
     def __str__(self) -> str:
@@ -185,7 +185,7 @@ class Signature:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe the mapping for the user."""
+        """Texts for the user about how arguments and results are passed."""
         texts = []
         for what, all_ in (("argument", self.arguments), ("result", self.results)):
             texts += [f"{what} {number}: {each}" for number, each in enumerate(all_) if each.how]
@@ -247,7 +247,9 @@ class Call:
 
 
 class Carrier:
-    """Passes single inputs to a version of a function, whose signature may differ, and its results back."""
+    """Passes single inputs to a version of a function, whose signature may differ from that of the first version, and
+    converts its results to those of the first version.
+    """
 
     def __init__(self, signature: Signature, after: Operation) -> None:
         self.signature = signature
@@ -255,7 +257,7 @@ class Carrier:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe for the user how arguments and results are passed."""
+        """Texts for the user about how arguments and results are passed."""
         return self.signature.notes
 
     @property
@@ -315,8 +317,8 @@ class Carrier:
 
 
 class LoweredCarrier:
-    """Passes single inputs to a function of the llvm dialect, by the convention that it follows, and its results
-    back.
+    """Passes single inputs to a function of the llvm dialect by the convention that it follows, and converts its
+    results back.
     """
 
     def __init__(self, before: Operation, after: Operation) -> None:
@@ -329,7 +331,7 @@ class LoweredCarrier:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe for the user how arguments and results are passed."""
+        """Texts for the user about how arguments and results are passed."""
         return (f"mapped: to the llvm dialect, {self._how.name}",)
 
     def call(self, part: Part, row: int) -> Call:
@@ -422,7 +424,9 @@ REFUSED = 16
 
 @dataclass(frozen=True)
 class Ran:
-    """The results of several inputs, then the contents of memory after the run, over lanes; and what was printed."""
+    """What a run of several inputs gave: the results, then the contents of memory after the run, all over lanes; and
+    what was printed.
+    """
 
     values: tuple[Value, ...]
     printed: tuple[Printed, ...] = ()
@@ -493,7 +497,7 @@ class Version:
 
     @property
     def printed(self) -> tuple[Printed, ...]:
-        """Return the text and values that the last run printed."""
+        """The texts and values that the last run printed."""
         return () if self.output is None else tuple(self.output.items)
 
 
@@ -656,7 +660,7 @@ class TwoRuns:
         yield Piece(part, rows, Ran(*expected), found)
 
     def error_of(self, part: Part, row: int) -> HalfulpError | None:
-        """Return the error that the second version ends with for one input, if any."""
+        """Return the error with which the second version ends for one input; None if it ends without one."""
         outcome, _ = self._carried(part, row)
         return outcome if isinstance(outcome, HalfulpError) else None
 
@@ -733,5 +737,5 @@ def _of_rows(values: Sequence[Value], rows: npt.NDArray[np.intp], count: int) ->
 
 
 def one_lane(values: Sequence[Value]) -> tuple[Value, ...]:
-    """Return the values of one input as values over lanes."""
+    """Return the values of one input as values over one lane."""
     return tuple(repeated(value, 1) for value in values)

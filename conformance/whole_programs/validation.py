@@ -144,10 +144,10 @@ class ValidationReport:
     because that would have taken too long. ``verdicts`` counts elements: of results, of memory after the run, and of
     printed values. ``notes``: what the user should know of the inputs. ``problem``: why the functions were not compared
     at all. ``solver``: a solver's decision: "proven", "different", "unknown" or "not provable"; "" if it was not asked.
-    ``unproven``: why it has not proven anything. ``loosened``: the number of elements whose bits agree here, but the
-    language leaves them unspecified in the second version alone. ``permitted``: inputs with differences that flags
-    permit, by the explanation; ``apart``: those of them that were not looked at one by one; ``reason``: what is known
-    of the first difference that no flag permits.
+    ``unproven``: why the solver has not proven anything. ``loosened``: the number of elements whose bits agree here,
+    but the language leaves them unspecified in the second version alone. ``permitted``: inputs with differences that
+    flags permit, by the explanation; ``apart``: the number of those that were not examined one by one; ``reason``: what
+    is known of the first difference that no flag permits.
     """
 
     function: str
@@ -214,9 +214,8 @@ class Inputs:
     ``given``: the inputs themselves; None to generate ``count`` of them, or all if there are few. ``vscale``: the
     factor of the size of scalable vectors. ``assumptions``: ranges of arguments, with those in the function's
     attribute. ``unknown``: makes the unknown functions that stand for ops that no dialect has and for declarations.
-    ``samples``: never all inputs.
-    ``fp_contract``: a key of `FP_CONTRACT`, which says where fused multiply-adds are permitted.
-    ``ordinary``: only numbers as programs usually have them.
+    ``samples``: True to use samples even if all inputs could run. ``fp_contract``: a key of `FP_CONTRACT`, which says
+    where fused multiply-adds are permitted. ``ordinary``: only numbers as programs usually have them.
     """
 
     count: int = 1000
@@ -491,7 +490,7 @@ def _over_one_lane(
 
 
 def outputs_of(function: Operation) -> tuple[str, ...]:
-    """Name the values that are compared: the results, then the contents of memory after the run."""
+    """Return the names of the values that are compared: the results, then the contents of memory after the run."""
     memory = [number for number, type_ in enumerate(argument_types(function)) if isinstance(type_, ty.MemRefType)]
     results = (f"result {number}" for number in range(len(result_types(function))))
     return (*results, *(f"argument {number} after the run" for number in memory))

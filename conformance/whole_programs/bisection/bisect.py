@@ -141,7 +141,7 @@ class Bisection:
 
 
 def bisection_lines(found: Bisection) -> Iterator[str]:
-    """Yield a line for each stage, what differs first, and the pass that is guilty."""
+    """Yield the report as lines: a line for each stage, what differs first, and the pass that is guilty."""
     width = min(_WIDEST, max((len(str(one.stage)) for one in found.results), default=0))
     digits = len(str(len(found.results)))
     notes: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ def bisection_lines(found: Bisection) -> Iterator[str]:
 
 
 def judged(one: StageResult) -> str:
-    """Return the judgement of a stage in a line: the reason, the distance, and the time."""
+    """Return the judgement of a stage as a line of text: the reason, the distance, and the time."""
     text = one.judgement.value
     if one.ground:
         text += f": {one.ground}"
@@ -205,7 +205,9 @@ def conclusion(found: Bisection) -> Iterator[str]:
 
 
 def difference_text(example: Counterexample) -> str:
-    """Say what an element was, and what it became: ``result[0] [3, 1]: 0x3F800000 (1) became 0x3F800001``."""
+    """Return a text that says what an element was, and what it became: ``result[0] [3, 1]: 0x3F800000 (1) became
+    0x3F800001``.
+    """
     if example.trap:
         values = ", ".join(spell_value(value, limit=4) for value in example.expected) or "it returned"
         return f"{values} became undefined: {example.trap}"
@@ -553,9 +555,10 @@ def known_judge(
 def permission_judge(
     before: Stage, after: Stage, found: StageComparison, runner: StageRunner, fp_contract: str = "on"
 ) -> tuple[Judgement, str] | None:
-    """Judge differences by the histories of both versions: each element must have an explanation that something allows.
+    """Return the judgement and its reason if the histories of both versions explain each element that differs by
+    something that is allowed; None if they do not.
 
-    It also judges elements whose bits fast-math flags leave unspecified: a wrong op has no explanation.
+    Elements whose bits fast-math flags leave unspecified are judged too: a wrong op has no explanation.
     """
     explained = {doubt.number for doubt in found.doubts}
     if not isinstance(before.module, Module) or not isinstance(after.module, Module):

@@ -1,9 +1,10 @@
 """Explain why a number differs between two versions of a program, by its histories in both.
 
 The comparison starts at the results and goes back to the operands. Two equal numbers need no explanation. If they
-differ, the ops that computed them may differ only in their rounding: the same op of explained operands, the same terms
-added in another order, a product and a sum that became a fused multiply-add or the other way, a conversion that was
-left out, a function that became a formula. Any other difference has no explanation.
+differ, the ops that computed them must differ only in their rounding. There are five such cases: the same op has
+operands with an explanation; the same terms are added in another order; a product and a sum became a fused
+multiply-add, or the reverse; a conversion was left out; a function became a formula. Any other difference has no
+explanation.
 """
 
 from __future__ import annotations
@@ -93,12 +94,12 @@ def permission(
     fp_contract: str = "on",
     flags_alone: bool = False,
 ) -> tuple[bool, str | None]:
-    """Return whether something allows each number that differs in the second version, and the reasons; None in place of
-    the reasons if there is no explanation.
+    """Tell whether every number that differs in the second version is allowed, and return the reasons as text; None if
+    a number has no explanation.
 
     ``runs``: both versions on each input. ``masks``: the elements that differ, for each input and output.
-    ``flags_alone``: only flags of the ops and ``fp_contract`` allow a difference, not an order that MLIR leaves open,
-    nor the distance of a formula; and each element must be explained, not a sample.
+    ``flags_alone``: only flags of the ops and ``fp_contract`` allow a difference; an order that MLIR leaves open and
+    the distance of a formula do not. All elements must then be explained, not only a sample.
     """
     total = sum(int(np.count_nonzero(mask)) for each in masks for mask in each)
     most = total if flags_alone else EXPLAINED
@@ -162,8 +163,8 @@ class _Deeper(Exception):
 
 
 class Explainer:
-    """Explains differences between the numbers of two runs. ``work``: the most ops that are looked at. ``fp_contract``:
-    a key of `FP_CONTRACT`.
+    """An explainer of differences between the numbers of two runs. ``work``: the largest number of ops that it
+    examines. ``fp_contract``: a key of `FP_CONTRACT`.
     """
 
     def __init__(self, before: History, after: History, work: int = MOST_WORK, fp_contract: str = "on") -> None:

@@ -1,5 +1,5 @@
-"""The history of a number, that is, the numbers and ops that it was computed from, in a form that can be compared
-between two versions of a program.
+"""The history of a number: the numbers and ops from which it was computed. Its form makes histories in two versions of
+a program comparable.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def is_negative(number: Number) -> bool:
 
 
 def name_of(op: Operation) -> str:
-    """Return the name of what an op computes, without its dialect: ops that compute the same have the same name."""
+    """Return the name of what an op computes, without its dialect. Ops that compute the same have the same name."""
     for prefix in _PREFIXES:
         if op.name.startswith(prefix):
             rest = op.name.removeprefix(prefix)
@@ -99,8 +99,8 @@ def name_of(op: Operation) -> str:
 
 
 def role_of(node: Node) -> str:
-    """Return what an op does with reals, rounded to nearest even; "" for an op that is not a sum, product, quotient or
-    conversion, and for one with a rounding mode.
+    """Return the name of the operation on real numbers that an op rounds to nearest even: a sum, product, quotient or
+    conversion. "" for any other op, and for an op with a rounding mode.
     """
     return "" if node.op.properties.get("roundingmode") is not None else _ROLES.get(node.op.name, "")
 
@@ -127,7 +127,7 @@ class History:
         return made.operands if isinstance(made, Node) else ()
 
     def role(self, number: Number) -> str:
-        """Return what the op that made a number does with reals; "" for any other op, and for a leaf."""
+        """Return `role_of` the op that made a number; "" for a leaf."""
         made = self.made(number)
         return role_of(made) if isinstance(made, Node) and not made.poison else ""
 
@@ -215,9 +215,9 @@ class History:
 
 
 class Polynomial(NamedTuple):
-    """A number as a polynomial of other numbers. ``print``: the same for the same polynomial of the same numbers;
-    different polynomials share it with a chance of about 2^-120. ``nodes``: the ops that compute it. ``inner``: the
-    numbers in it.
+    """A number as a polynomial of other numbers. ``print``: its fingerprint. It is equal for equal polynomials of the
+    same numbers; for different ones it is equal with a chance of about 2^-120. ``nodes``: the ops that compute it.
+    ``inner``: the numbers in it.
     """
 
     print: int
@@ -273,7 +273,9 @@ def allows(node: Node, flag: str) -> str:
 
 
 def allows_reordering(node: Node) -> str:
-    """Return why the op that made a number may be exchanged with its neighbours of the same kind; "" if it may not."""
+    """Return the reason why the op that made a number may be exchanged with neighbouring ops of the same kind; "" if it
+    may not.
+    """
     if allows(node, REASSOC):
         return allows(node, REASSOC)
     if node.around.name in _UNORDERED:
@@ -334,8 +336,8 @@ class Tree:
     """A sum or a product as a tree: its terms, and the ops between the terms and the result. ``sign``: the sign of a
     product, because its factors have no signs.
 
-    ``inner``: tells whether an op below the root is a part of the tree. ``is_term``: tells whether a term is taken as a
-    whole.
+    ``inner``: a function that tells whether an op below the root is a part of the tree. ``is_term``: a function that
+    tells whether a number is a term, which is not divided further.
     """
 
     def __init__(
@@ -380,9 +382,8 @@ class Tree:
 
     def shape(self, places: Mapping[int, int], shapes: dict[object, int], casts: bool = False) -> int | None:
         """Return a number for the order of the ops. It is the same for the same order, and independent of the order of
-        two operands.
-        ``places``: the numbers of the terms; others add nothing. ``shapes``: the numbers of the orders that are known
-        so far; new ones are added. ``casts``: also distinguish conversions.
+        two operands. ``places``: the number of each term; other numbers are ignored. ``shapes``: the numbers of the
+        orders that are known so far; new orders are added. ``casts``: also distinguish conversions.
         """
         stack: list[int | None] = []
         for term in self._postfix:

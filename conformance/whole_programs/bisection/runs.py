@@ -98,8 +98,8 @@ def read_dumps(text: str) -> Dumps:
 
 
 def read_folder(folder: Path) -> Dumps:
-    """Read the files that --mlir-print-ir-tree-dir made. Their names begin with numbers, one for each pass around the
-    pass.
+    """Read the dumps in the files that --mlir-print-ir-tree-dir made. The name of a file begins with a number for its
+    pass and one for each pipeline around it.
 
     Raises InputError if there are none.
     """
@@ -240,7 +240,7 @@ class _LastModule:
 
 
 def place_of(op: Operation) -> tuple[str, str]:
-    """Return the part of a place that stays the same when a pass turns a function into one of another dialect."""
+    """Return the part of an op's place that stays the same if a pass turns its function into one of another dialect."""
     return op.name.rpartition(".")[2], op.symbol_name or ""
 
 
@@ -251,7 +251,7 @@ _MUCH_LONGER = 100
 
 
 class StageVersion:
-    """A version of a function, ready to run on inputs of the first one."""
+    """A version of a function, ready to run on inputs of the first version."""
 
     def __init__(self, first: Operation, module: Module, function: Operation, settings: Settings) -> None:
         self._module = module
@@ -262,7 +262,7 @@ class StageVersion:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe how the signature passes the arguments and results of the first version."""
+        """Texts about how the signature passes the arguments and results of the first version."""
         return self._carrier.notes
 
     def outcome(self, part: Part, row: int, careful: bool = False) -> Outcome:
@@ -497,7 +497,8 @@ def _same(one: Outcome, two: Outcome) -> bool:
 
 def made_inputs(function: Operation, inputs: Inputs) -> Arguments:
     """Return the inputs of a function: those that are given; else ordinary numbers in one half of them, and corners and
-    random codes in the other. A NaN in one element of a large tensor often makes all results NaNs.
+    random codes in the other. Ordinary numbers are needed because a NaN in one element of a large tensor often makes
+    all results NaNs.
     """
     if not argument_types(function):
         return replace(inputs, samples=False).of(function)  # there is one
@@ -518,8 +519,8 @@ _WIDEST = 64
 
 
 def first_other_op(runner: StageRunner, before: Module, after: Module, number: int, mismatch: Mismatch) -> str:
-    """Describe the first op in the history of a wrong number whose value no op before the pass has; "" if there is
-    none.
+    """Return a text about the first op in the history of a wrong number whose value no op of the program before the
+    pass has; "" if there is none.
 
     ``number``: the number of the input. Each operand of that op is a value that the stage before has too. If the wrong
     value is an index, or comes from integers that depend on no argument, no such op is found.

@@ -2,8 +2,8 @@
 
 The first part converts programs of IREE to MLIR's own dialects: functions, globals and buffer views are replaced. IREE
 prints functions as ``util.func``. Functions that were imported from ONNX take and return ``!hal.buffer_view`` and
-``!hal.fence``; a second function of the same name, a stub, waits for the first one. These types and functions only pass
-tensors on, so they are removed. Dispatches are called with memory, and hoisted values are computed in place.
+``!hal.fence``; and there is a second function of the same name that waits for the first one. These types and functions
+only pass tensors on, so they are removed. Dispatches are called with memory, and hoisted values are computed in place.
 
 The second part reads the dumps: iree-opt converts the texts, all in one process, to MLIR's generic form.
 """
@@ -470,7 +470,7 @@ _EXPORTS = ("flow.executable.export", "stream.executable.export", "hal.executabl
 
 
 def is_of_iree(dumps: Dumps) -> bool:
-    """Tell whether IREE's compiler printed the dumps."""
+    """Tell whether the dumps are those of IREE's compiler."""
     return any(name in dump.text for dump in dumps.passes for name in _IREE)
 
 

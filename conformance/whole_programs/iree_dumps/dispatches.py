@@ -31,7 +31,7 @@ def build_op(
     properties: Mapping[str, Attribute] | None = None,
     regions: Sequence[Region] = (),
 ) -> Operation:
-    """Make an op at the location of another."""
+    """Return a new op at the location of ``op``."""
     definition = default_registry().find(name)
     return Operation(
         name,
@@ -47,7 +47,7 @@ def build_op(
 def function_of(
     name: str, region: Region, like: Operation, results: Sequence[ty.Type] = (), private: bool = False
 ) -> Operation:
-    """Make a function with this body."""
+    """Return a new function with this body, at the location of ``like``."""
     inputs = tuple(argument.type for argument in region.blocks[0].arguments)
     properties: dict[str, Attribute] = {
         "sym_name": at.StringAttr(name),
@@ -88,12 +88,12 @@ def numbers(attribute: Attribute | None) -> tuple[int, ...]:
 
 
 def index_constant(value: int, op: Operation) -> Operation:
-    """Make a constant of type index."""
+    """Return a new constant of type index at the location of ``op``."""
     return build_op("arith.constant", op, results=[ty.INDEX], properties={"value": at.IntegerAttr(value, ty.INDEX)})
 
 
 def replace_values(function: Operation, instead: Mapping[SSAValue, SSAValue]) -> None:
-    """Replace some values by others, in all ops inside."""
+    """Replace the values that are keys of ``instead`` by its values, in all ops inside a function."""
 
     def now(value: SSAValue) -> SSAValue:
         while value in instead:
@@ -111,7 +111,7 @@ def blocks_of(function: Operation) -> list[Block]:
 
 
 def put(block: Block, operations: Sequence[Operation]) -> None:
-    """Replace all operations of a block."""
+    """Replace all operations of a block by these."""
     block.operations[:] = operations
     for op in operations:
         op.parent = block
@@ -124,7 +124,9 @@ _PLACES = ("static_offsets", "static_sizes", "static_strides")
 
 
 def memory_of(type_: ty.Type) -> ty.MemRefType | None:
-    """Return the memory that holds a tensor of a dispatch; None for another type, and for dynamic sizes."""
+    """Return the type of the memory that holds a tensor of a dispatch; None for a type that is not such a tensor, and
+    for dynamic sizes.
+    """
     found = _TENSOR.fullmatch(str(type_)) if isinstance(type_, ty.OpaqueType) else None
     tensor = None if found is None else parse_type(found[1])
     if not isinstance(tensor, ty.TensorType) or tensor.encoding is not None:
@@ -230,10 +232,10 @@ _OFFSETS = frozenset({_CONSTANT, "util.assume.int", "arith.index_castui", "arith
 def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
     """Convert the function of a dispatch to plain functions, and change it. The first one runs all workgroups.
 
-    Its arguments are the memory of each tensor that the dispatch reads or writes, in the order of the bindings, and
-    then of the offsets in a binding. If an offset is not a constant, the order is that in which the dispatch names the
-    tensors. Each tensor has its own memory. ``counts``: the numbers of workgroups, None if they are not known. Raises
-    Unsupported if that is not possible.
+    Its arguments are the memory of each tensor that the dispatch reads or writes. They are in the order of the
+    bindings; tensors of one binding are in the order of their offsets. If an offset is not a constant, the order is
+    that in which the dispatch names the tensors. Each tensor has its own memory. ``counts``: the numbers of workgroups,
+    None if they are not known. Raises Unsupported if the conversion is not possible.
     """
     _bind(op)
     for block in blocks_of(op):
@@ -256,8 +258,8 @@ def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
 
 
 def hinted_counts(op: Operation) -> Counts | None:
-    """Return the numbers of workgroups that hints in a function, or the region of an export, have as constants; None if
-    they have none.
+    """Return the numbers of workgroups that hints in a function, or in the region of an export, give as constants; None
+    if they do not.
     """
     found = [each for each in op.walk() if each.name == _HINT]
     known = [tuple(numbers(inherent(each)["static_sizes"])) for each in found if not each.operands]
@@ -269,7 +271,7 @@ def hinted_counts(op: Operation) -> Counts | None:
 
 
 def stated_counts(op: Operation) -> Counts | None:
-    """Return the workgroups that the region of an export returns as constants; None if it does not."""
+    """Return the numbers of workgroups that the region of an export returns as constants; None if it does not."""
     last = op.regions[0].blocks[0].operations[-1] if op.regions and op.regions[0].blocks else None
     if last is None or len(last.operands) != 3:
         return None
