@@ -108,7 +108,9 @@ MOVED: Mapping[str, str] = MappingProxyType(
 
 
 def not_callable(name: str) -> TypeError:
-    """Return the error for a call of a namespace. It names the function that had this name before."""
+    """Return the error for a call of ``hu.NAME``, where ``name`` is that of a module. If a function had this name in an
+    earlier version, the error gives its new name.
+    """
     hint = f"call hu.{MOVED[name]}(…)" if name in MOVED else None
     return TypeError(with_hint(f"hu.{name} is a module, and not a function", hint))
 

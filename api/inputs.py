@@ -1,4 +1,4 @@
-"""Take numbers and arrays of every kind as values: of NumPy, ml_dtypes and torch, exact numbers, and text."""
+"""Conversion of numbers and arrays of every kind to values: of NumPy, ml_dtypes and torch, exact numbers, and text."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ _Result = TypeVar("_Result")
 
 
 def names_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Make a function raise TypeError for argument names that it does not have; the error has the public name of the
-    function.
+    """Return a function that raises TypeError for argument names that ``function`` does not have. The error has the
+    public name of the function.
     """
 
     @wraps(function)

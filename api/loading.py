@@ -85,13 +85,15 @@ def _from_text(text: str, name: str) -> Module:
 
 
 def language_of(op: str | None) -> str | None:
-    """Return the name of the language that has to be lowered first, if an op of this name belongs to one, else None."""
+    """Return the name of the language to which an op belongs, if programs of that language must be lowered before they
+    can run; else None.
+    """
     return None if op is None else _LANGUAGES.get(op.partition(".")[0])
 
 
 def language_in(module: Module) -> str | None:
-    """Return the name of the language that has to be lowered first, if a module has ops of such a language; else
-    None.
+    """Return the name of the language to which ops of a module belong, if the module must be lowered before it can run;
+    else None.
     """
     return next((found for op in module.walk() if (found := language_of(op.name))), None)
 
@@ -229,7 +231,7 @@ def open_file(path: str | os.PathLike[str]) -> bytes | memoryview:
 
 
 def is_bytecode(data: bytes | memoryview) -> bool:
-    """Tell by the first four bytes whether data is MLIR bytecode."""
+    """Tell whether data is MLIR bytecode, by its first four bytes."""
     return bytes(data[: len(MAGIC)]) == MAGIC
 
 

@@ -57,7 +57,7 @@ def format_of(type_: str | FloatFormat | ty.Type) -> FloatFormat:
 
 
 class Code(NamedTuple):
-    """A number of a format, as its bits."""
+    """A number given by its bits: a format, and the code of the number."""
 
     format: FloatFormat
     bits: int
@@ -128,8 +128,8 @@ def read_text(text: str, fmt: FloatFormat, *, literal: bool = False) -> ReadNumb
 
 
 def bits_of(text: str, code: Code) -> ReadNumber:
-    """Return the bits of a number that already has the type to which it would be rounded, so that even a signalling NaN
-    is not quieted.
+    """Return a number that already has the type to which it would be rounded, as its bits. It is not rounded, so even a
+    signalling NaN is not quieted.
     """
     article = "an" if code.format.name[0] == "f" else "a"
     return ReadNumber(text, f"the bits of {article} {code.format.name}", code, is_bits=True)
@@ -169,7 +169,9 @@ def _of_value(text: str, value: Value) -> ReadNumber:
 
 
 def read_with_type(value: Any) -> tuple[ReadNumber, FloatFormat]:
-    """Read a number that has a type: its bits, or the rounding of decimals such as ``0.3 : f32`` to that type."""
+    """Read a number that has its own type: bits of that type, or a decimal such as ``0.3 : f32``, which is rounded to
+    the type. Return it with the format of the type.
+    """
     if isinstance(value, str):
         typed = typed_text(value.strip())
         if typed is None:

@@ -1,4 +1,4 @@
-"""The version of the installed package, and that of its semantics."""
+"""The version of the installed package, and the version of its semantics."""
 
 from __future__ import annotations
 

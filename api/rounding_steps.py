@@ -46,7 +46,9 @@ def ranks_between(fmt: FloatFormat, low: Fraction, high: Fraction) -> range:
 
 
 def count(ranks: range) -> int:
-    """Return the number of ranks in a range: wide formats have more than ``len`` can return."""
+    """Return the number of ranks in a range. Unlike ``len``, it works for wide formats, which have more values than
+    ``len`` can return.
+    """
     return max(0, ranks.stop - ranks.start)
 
 
@@ -81,7 +83,9 @@ class Piece:
 
 
 def rounded(fmt: FloatFormat, x: Fraction, mode: Rounding) -> tuple[Fraction | None, str]:
-    """Round ``x``: return the value, or None and the special result: ``inf``, ``nan`` or ``poison``."""
+    """Round ``x`` to a format. Return the value and ""; or None and the name of a special result: ``inf``, ``nan`` or
+    ``poison``.
+    """
     result = scalar.from_fraction(fmt, x, mode)
     if result.poison:
         return None, "poison"
@@ -90,7 +94,7 @@ def rounded(fmt: FloatFormat, x: Fraction, mode: Rounding) -> tuple[Fraction | N
 
 
 def pieces(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> list[Piece]:
-    """Return the steps of rounding to a format from ``low`` to ``high``, in order."""
+    """Return the pieces into which rounding to a format divides the inputs from ``low`` to ``high``, in order."""
     found: list[Piece] = []
     for a, b in pairwise(_breaks(fmt, low, high)):
         value, special = rounded(fmt, (a + b) / 2, mode)

@@ -355,7 +355,7 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
 
 
 def no_lanes(type_: ty.Type) -> str | None:
-    """Say why values of a type cannot have one more axis, over lanes; return None if they can."""
+    """Return why values of a type cannot have one more axis, over lanes; None if they can."""
     element = ty.element_type(type_)
     if ty.shape_of(type_) is None:
         return "whose rank is not known, so an axis over lanes cannot be seen"

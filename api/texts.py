@@ -29,7 +29,7 @@ _FLAG_NAMES = {flag: (flag.name or "").lower().replace("_", " ") for flag in Fla
 
 
 def flags_text(flags: Flags | None) -> str:
-    """Name the IEEE exception flags; ``none`` if there are none."""
+    """Return the names of IEEE exception flags as text; ``none`` if there are none."""
     if flags is None:
         return "not known"
     return ", ".join(name for flag, name in _FLAG_NAMES.items() if flag & flags) or "none"
@@ -58,7 +58,7 @@ def code_suffix(type_: ty.Type, code: int | None) -> str:
 
 
 def integer_of(stored: ty.Type, code: int) -> int:
-    """Return the integer that a code stands for, signed unless the type is unsigned."""
+    """Return the integer that a code represents. It is signed, unless the type is unsigned."""
     width = width_of(stored)
     unsigned = isinstance(stored, ty.IntegerType) and stored.signedness == "unsigned"
     return code - (1 << width) if not unsigned and width and code >> (width - 1) else code

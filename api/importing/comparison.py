@@ -1,4 +1,4 @@
-"""The results of a JAX function beside those of halfulp: `compare`."""
+"""The results of a JAX function and those of halfulp, compared: `compare`."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class OutputDistance:
         return ours, jax
 
     def nearer(self) -> str:
-        """Return which result is nearer to the exact one, with the SQNR of both."""
+        """Return a text that says which result is nearer to the exact one, with the SQNR of both."""
         if self.to_exact is None:
             return "not known"
         (ours, jax), measure = self.to_exact, MEASURES["sqnr"]
@@ -188,7 +188,7 @@ class OutputDistance:
         return found
 
     def farthest_text(self) -> str:
-        """Return the element with the largest distance in words; ``none`` without a difference."""
+        """Return a text about the element with the largest distance; ``none`` without a difference."""
         at = self.farthest
         if at is None:
             return "none"

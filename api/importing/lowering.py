@@ -72,7 +72,9 @@ Lower = Literal["stablehlo", "iree"]
 
 
 def checked_lower(lower: str) -> bool:
-    """Tell whether IREE's compiler is to lower a program. Raise InputError for a choice that does not exist."""
+    """Tell whether IREE's compiler is to lower a program, which is so for "iree". Raise InputError for an unknown
+    choice.
+    """
     if lower not in ("stablehlo", "iree"):
         raise InputError(f"lower is {lower!r}, but must be one of stablehlo, iree")
     return lower == "iree"
@@ -164,7 +166,9 @@ def compiler_for(name: str) -> Tool:
 
 @cache
 def _compiler() -> Tool:
-    """Return IREE's compiler. It is looked for until it is found, and then kept. Raise Unavailable."""
+    """Return IREE's compiler as a tool. ``name``: the program that it is to lower, for the error. Raise Unsupported if
+    it is not installed.
+    """
     return iree.compiler()
 
 
@@ -387,7 +391,9 @@ _WRONG_FACTOR = math.sqrt(2 / (22 / 7))
 
 
 def wrong_factor(module: Module) -> tuple[float, Location] | None:
-    """Return the wrong factor that IREE's compiler gave to a Gelu, and its place; None if there is none."""
+    """Return the wrong factor that IREE's compiler puts into the lowering of a Gelu, and its place; None if the module
+    has none.
+    """
     for op in module.walk():
         value = op.properties.get("value")
         if op.name == "arith.constant" and isinstance(value, FloatAttr) and isinstance(value.type, FloatType):

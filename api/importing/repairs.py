@@ -1,9 +1,11 @@
-"""What IREE's lowering of StableHLO drops, gets wrong or hides: corrected in the text before, and in the module after.
+"""Corrections of IREE's lowering of StableHLO: of what it drops, gets wrong or hides. They are made in the text before
+the lowering, and in the module after it.
 
 The lowering drops the algorithm of a dot, and the accuracy of a function. The dot gets operands of the types that the
 algorithm names; what cannot be kept is refused.
 
-IREE lowers ``reduce_precision`` to operations on bits, of which no shadow knows that they round. They become one op.
+IREE lowers ``reduce_precision`` to operations on bits. A shadow cannot know that they round, so they are replaced by
+one op.
 
 IREE inlines the functions of a ``select_and_scatter`` in a loop that compares each element of a window with the
 selected one. It gets three things wrong: the first comparison reads an element that was never written; the operands are

@@ -37,22 +37,24 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Bound(NamedTuple):
-    """The bound of overflow: numbers beyond ``number`` overflow, and if ``reached`` is True, ``number`` itself."""
+    """The bound of overflow: numbers beyond ``number`` overflow; if ``reached`` is True, ``number`` itself overflows
+    too.
+    """
 
     number: Fraction
     reached: bool
 
     def passed_by(self, magnitudes: around.Reals) -> Mask:
-        """Return the mask of magnitudes that overflow."""
+        """Return a mask of the magnitudes that overflow."""
         number: Any = self.number if magnitudes.dtype == object else around.to_f64(self.number)
         passed: Mask = np.asarray(magnitudes >= number if self.reached else magnitudes > number, np.bool_)
         return passed
 
 
 def overflow_bounds(fmt: FloatFormat, mode: Rounding) -> tuple[Bound, Bound]:
-    """Return the bounds beyond which positive and negative numbers overflow: rounding with an unlimited exponent gives
-    more than the largest value. With stochastic rounding, a bound is the next value, from which on all numbers
-    overflow.
+    """Return the bounds beyond which positive and negative numbers overflow: rounded with an unlimited exponent, such
+    numbers give more than the largest value. With stochastic rounding, a bound is the value that would follow the
+    largest one, since all numbers from there on overflow.
     """
     largest = scalar.unpack(fmt, fmt.max_code)
     top = largest.significand * Fraction(2) ** largest.exponent
@@ -129,8 +131,8 @@ class Chunk(NamedTuple):
 
 
 def summed_up(fmt: FloatFormat, mode: Rounding, size: int, chunk_of: Callable[[slice], Chunk]) -> Figures:
-    """Summarise the errors of an array of ``size`` elements of a format. ``chunk_of`` returns the elements part by
-    part.
+    """Return the summary of the errors of an array of ``size`` elements of a format. ``chunk_of``: a function that
+    returns the elements in a range of indices.
 
     Sums are in f64 within a chunk, with a relative error below 1e-11, and exact over the chunks.
     """
@@ -335,7 +337,7 @@ class ErrorReport:
         return tuple(int(k) for k in np.unravel_index(self.figures.worst, self.result.shape))
 
     def worst_text(self) -> str:
-        """Describe the element with the largest error in words: its index, exact number, result and error."""
+        """Return a text about the element with the largest error: its index, exact number, result and error."""
         k = self.figures.worst
         if k is None:
             return "none"
@@ -398,7 +400,9 @@ def chunks(exact: Numbers, result: Numbers) -> Callable[[slice], Chunk]:
 
 
 def report(name: str, exact: Numbers, result: Value, mode: Rounding) -> ErrorReport:
-    """Measure results of a float format against exact numbers. Raises TypeMismatch if the shapes differ."""
+    """Return the errors of results of a float format against exact numbers. ``name``: what is measured, for the title.
+    Raises TypeMismatch if the shapes differ.
+    """
     if exact.shape != result.shape:
         raise TypeMismatch(f"error: the reference has shape {exact.shape}, but the results have {result.shape}")
     fmt = float_format_of(result)

@@ -44,7 +44,7 @@ def _differ(number: float, exact: Fraction | float) -> bool:
 
 
 def scaled_error(numbers: Floats, fmt: FloatFormat, scale: float, conversion: Mapping[str, Any]) -> ErrorReport:
-    """Measure the errors of ``numbers / scale`` in a format.
+    """Return the errors of rounding ``numbers / scale`` to a format.
 
     The quotients are f64 numbers: exact for a power of two, else rounded to nearest with a relative error of at most
     2**-53.
@@ -187,7 +187,7 @@ def _search_finely(search: _Search, first: float) -> None:
 
 @dataclass(frozen=True)
 class Criterion:
-    """The way to choose a scale: the first scale, and the search that begins at it."""
+    """A way to choose a scale: a function for the first scale, and the search that begins with it."""
 
     meaning: str
     first: Callable[[FloatFormat, float], float]

@@ -97,7 +97,7 @@ def ulps_of(fmt: FloatFormat, reals: Reals) -> Reals:
 
 
 def float_or_sign(number: Fraction | float) -> float:
-    """Return a float unchanged, and 0 for a Fraction, which is enough to recognise NaN and infinities."""
+    """Return a float unchanged, and 0 for a Fraction. The result is used only to recognise NaN and infinities."""
     return number if isinstance(number, float) else 0.0
 
 

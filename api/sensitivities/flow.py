@@ -1,9 +1,10 @@
-"""Find where a program passes numbers on without rounding them: values, and uses of values, that have one format.
+"""Find where a program passes numbers on without rounding them. The values there, and their uses, have one format.
 
-A loop gives its carried value one type, and a reshape has the type of its operand. Such ties are data here, a row for
-each kind of op. An op without a row has only the types that the program gives it.
+For example, a loop gives the value that it carries one type, and the result of a reshape has the type of its operand. A
+table has these ties, with a row for each kind of op. An op without a row has no ties.
 
-Other ops round their results. The last part says which ops these are, and why the format of some cannot be changed.
+Other ops round their results. The last part says which ops these are, and why the format of some of them cannot be
+changed.
 """
 
 from __future__ import annotations
@@ -48,15 +49,17 @@ def uses_of(op: Operation) -> Iterator[Use]:
 
 @dataclass(eq=False, slots=True)
 class Tie:
-    """Values that have the same element type, and the uses that give them their numbers. The numbers can be converted
-    at these uses.
+    """Values that must have the same element type, and the uses through which numbers come into them. At these uses the
+    numbers can be converted.
     """
 
     values: list[SSAValue] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
 
     def take(self, op: Operation, index: int) -> None:
-        """Add an operand. Memory cannot be converted for one use, because all values of the tie must have its type."""
+        """Add an operand of an op: as a use, or, if it is memory, as a value. Memory cannot be converted
+        for one use.
+        """
         if is_memory(op.operands[index]):
             self.values.append(op.operands[index])
         else:
@@ -508,7 +511,9 @@ def own_format(op: Operation) -> ty.FloatType:
 
 
 def why_not(op: Operation, module: Module) -> str | None:
-    """Say why the format of an op that computes numbers cannot be changed; None if there is nothing to change."""
+    """Return why the format of an op that computes numbers cannot be changed; None if it can, or if there is nothing to
+    change.
+    """
     if is_in_hidden_body(op) or rounds(op) or is_tied(op) or op.name in SOURCES or op.name in _EXACT:
         return None
     if op.name == "func.call":

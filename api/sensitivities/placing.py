@@ -55,7 +55,7 @@ from halfulp.traces.error_text import labelled, name_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A format to which values are converted. ``element``: the type of the numbers. ``recipe``: the recipe for blocks
+    """A format to which values are converted. ``element``: the type of the elements. ``recipe``: the recipe for blocks
     with scales; None if there are no scales.
     """
 
@@ -65,12 +65,12 @@ class Target:
 
     @property
     def meaning(self) -> str:
-        """An explanation of the name of the format; empty if the name is clear."""
+        """A text that explains the name of the format; empty if the name explains itself."""
         return "" if self.recipe is None else f"{self.name}: blocks of {self.element}, recipe {self.recipe}"
 
     def holds(self, own: FloatFormat) -> bool:
-        """Tell whether a conversion to the format changes no number of another format, because the format has all of
-        these numbers and no scale.
+        """Tell whether the format has all numbers of another format and no scales, so that a conversion from that
+        format changes nothing.
         """
         wide = None if self.recipe else float_format(self.element)
         return wide is not None and (wide is own or has_all_numbers(wide, own))

@@ -124,16 +124,15 @@ class RankedValue:
     """A weight, an input or the results of an op in a format, and the cost.
 
     ``kind``: "op"; "weight", a constant or an argument that is part of a container, such as ``params['wq']``; "input",
-    any other argument.
-    ``name``: the name in the source; for an op, the name of the op with its weight.
-    ``op``: the name of the op in the program, or the names of the ops in its body; empty for a weight and an input.
-    ``format``: the name of the format. ``axis``: the axis of its blocks; None without blocks.
-    ``type``: the type of the value in the program.
-
-    ``size``: the cost by ``metric``: the distance of ``result``, the result that changes most, at its worst element,
-    ``element`` (none for an SQNR). NaN if the unchanged program has no finite number there.
-    ``lost``: the number of elements of the results that are infinite, NaN or poison, but are finite in the unchanged
+    any other argument. ``name``: the name in the source; for an op, the name of the op with its weight. ``op``: the
+    name of the op in the program, or the names of the ops in its body; empty for a weight and an input. ``format``: the
+    name of the format. ``axis``: the axis of its blocks; None without blocks. ``type``: the type of the value in the
     program.
+
+    ``size``: the cost by ``metric``: the largest distance of an element from the unchanged program. ``result``: the
+    result that changes most; ``element``: the element with this distance (none for an SQNR). NaN if the unchanged
+    program has no finite number there. ``lost``: the number of elements of the results that are infinite, NaN or
+    poison, but are finite in the unchanged program.
 
     ``place``: ``file:line:column`` in the source, such as a Python file, of the op that computed the value or takes it
     first; ``line``, ``source``: the line of this op in the text of the program.

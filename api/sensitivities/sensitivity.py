@@ -99,8 +99,9 @@ def ranked(
     progress: Callable[[int, int], object] = lambda done, total: None,
     metric: str = "ulp",
 ) -> Sensitivity:
-    """Rank as `sensitivity` does. ``changes``: formats, modes, profiles, orders and models; ``progress``: a function
-    that is called with the number of changes that were tried, and of all changes.
+    """Return the ranking that `sensitivity` returns. ``changes``: formats, modes, profiles, orders and models.
+    ``progress``: a function that is called with the number of changes that were tried, and with the number of all
+    changes.
     """
     wanted = trying.choices_of(*(([each] if isinstance(each, str | Profile) else list(each)) for each in changes))
     if by not in trying.BY:
@@ -275,7 +276,9 @@ def rank_of(row: SensitivityRow) -> tuple[float, float]:
 
 
 def advice_on(change: str, before: float, after: float, moved: float, metric: str = "ulp") -> str:
-    """Describe the effect of a change in a sentence. ``change``: the name of the change."""
+    """Return a sentence about the effect of a change. ``change``: its name. ``before``, ``after``: the error by
+    ``metric``. ``moved``: the largest distance of a result from before, in ulp.
+    """
     if not moved:
         return f"{change}: no result changes"
     if isnan(after):

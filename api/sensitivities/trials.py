@@ -63,7 +63,9 @@ class Program:
     site: Callable[[Operation], Site]
 
     def by_op(self) -> Iterator[Subject]:
-        """Yield each op that rounds, and each cycle of several such ops, from one trip of a loop to the next."""
+        """Yield each op that rounds. Ops whose values depend on each other from one iteration of a loop to the next are
+        one subject.
+        """
         cycles = [set(cycle) for cycle in self.flow.cycles()]
         computing = [op for op in self.ops if flows.rounds(op)]
         for op in computing:
@@ -242,7 +244,7 @@ def format_trials(
 
 
 def unchangeable(program: Program, module: Module) -> Iterator[str]:
-    """Yield the ops whose formats cannot be changed, and why."""
+    """Yield texts about ops whose formats cannot be changed, with the reason."""
     for op in program.ops:
         reason = flows.why_not(op, module)
         if reason is not None:
@@ -250,7 +252,9 @@ def unchangeable(program: Program, module: Module) -> Iterator[str]:
 
 
 def rounding_often(program: Program) -> Iterator[str]:
-    """Say which ops take their operands in their own format, even if another op computed them in a wider format."""
+    """Yield texts about ops that take their operands in their own format even if another op computed them in a wider
+    format.
+    """
     found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.takes_own_format(op)]
     if found:
         verb, whose = ("takes its", "it rounds") if len(found) == 1 else ("take their", "they round")
@@ -261,7 +265,7 @@ def rounding_often(program: Program) -> Iterator[str]:
 
 
 def deciding(program: Program) -> Iterator[str]:
-    """Say which ops decide the control flow by floats, if there are any."""
+    """Yield a text about ops that decide the control flow by floats, if there are any."""
     found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.decides(op)]
     if found:
         verb = "decides" if len(found) == 1 else "decide"

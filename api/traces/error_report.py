@@ -219,8 +219,9 @@ class RunErrors:
         return found if self.wider else self._closely(found)
 
     def explain(self, result: int | str = 0, element: error_text.Element | None = None) -> list[error_text.StoryStep]:
-        """Go back from an element of a result to the origin of its error. Each step goes to the operand that
-        contributes most. From an infinity or a NaN, the steps lead to the op that computed it from finite operands.
+        """Return the steps from an element of a result back to the origin of its error. Each step goes to the operand
+        that contributes most. From an infinity or a NaN, the steps lead to the op that computed it from finite
+        operands.
 
         ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported if nothing is known about the exact
         number of a finite element, LimitExceeded for a run of more numbers than its history can keep.
@@ -323,7 +324,8 @@ class RunErrors:
 
 
 class BesideReals:
-    """One run of a function with shadows. ``arguments``, ``options``: as for `run`; ``wider``: see `RunErrors.wider`.
+    """One run of a function that also keeps shadows. ``arguments``, ``options``: as for `run`; ``wider``: see
+    `RunErrors.wider`.
 
     Raises ValueError for any other format, Unsupported for a batch and for a signature of the llvm dialect, and the
     errors of `run` for arguments that do not fit.
@@ -343,7 +345,9 @@ class BesideReals:
 
     @property
     def taken(self) -> Callable[[Operation], ShadowFigures | None]:
-        """A function that returns what an op did to the errors of its results since its last call."""
+        """A function from an op to its effect on the errors of its results since the last call; None if
+        there is none.
+        """
         return self._shadows.taken
 
     def run(self, *listeners: Listener) -> tuple[Value, ...]:

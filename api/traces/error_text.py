@@ -1,5 +1,5 @@
-"""Records of the errors of a run, and their texts: of results, of ops, of steps, and of the way of an error back to its
-origin.
+"""Records of the errors of a run, and their texts: errors of results, of ops, of steps, and the steps from an error
+back to its origin.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """The part of a report about one op. It begins with the place of the op."""
+    """The record of one op in a report. It begins with the place of the op."""
 
     #: the name of the op
     op: str
@@ -69,14 +69,14 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class OpRecord(StepRecord):
-    """The part of a report about one op, over all of its runs."""
+    """The record of one op in a report, over all of its runs."""
 
     #: the function that the op is in
     function: str
 
 
 class SiteNames:
-    """Names the ops of a module.
+    """The names of the ops of a module in reports.
 
     ``lines``: the text that is shown, from line number ``first_line`` on: that of the module, or, for a program without
     text such as bytecode, what it prints. ``profiles``: the profiles of functions that do not have the profile of the
@@ -101,7 +101,7 @@ class SiteNames:
         return self._shown_op(op)
 
     def site(self, op: Operation) -> Site:
-        """Return the name of an op in a trace."""
+        """Return the place and the names of an op in a trace."""
         site = self._sites.get(op)
         if site is None:
             site = self._sites[op] = self._new_site(op)
@@ -170,7 +170,9 @@ def _origin(op: Operation) -> str:
 
 
 def shown_site(site: Callable[[Operation], Site], op: Operation, around: Operation) -> Site:
-    """Return the op that the text shows for an op. If an op is not in the text, it is the op for which it ran."""
+    """Return the place of an op in the text that is shown. ``around``: the op for which it ran; its place is returned
+    if the op itself is not in the text.
+    """
     found = site(op)
     if found.line is not None or op is around:
         return found
@@ -369,7 +371,7 @@ def events(one: ShadowFigures | OpError) -> Iterator[str]:
 
 
 def step_text(found: ShadowFigures) -> str:
-    """Return the errors that a step made as text; "" if it made none."""
+    """Return a text about the errors that a step made; "" if it made none."""
     parts = []
     if found.own.size or found.total.size:
         own, total = map(found.known, (found.own, found.total))
@@ -383,8 +385,8 @@ def element_text(element: Sequence[int]) -> str:
 
 
 def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str:
-    """Describe the distance of a result from the exact result, or from that of a wider format. ``chosen``: the user
-    chose the element, so that it may not have the largest error.
+    """Return a text about the distance of a result from the exact result, or from the result in a wider format.
+    ``chosen``: whether the user chose the element, which then may not have the largest error.
     """
     truth = f"in {wider}" if wider else "exactly"
     unknown = f"; nothing is known of {plural(each.unknown, 'element')}" if each.unknown else ""

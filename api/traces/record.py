@@ -53,14 +53,11 @@ class Birth:
 class Step:
     """One row of a trace: an op that ran, or, if ``ends`` is True, the end of a call or of an op with regions.
 
-    ``number``: counts from 1.
-    ``depth``: the number of calls around it.
-    ``births``: poison born here.
-    ``undefined``: why the behaviour of the step is undefined, or why it failed; otherwise empty.
-    ``branch``: the target of a branch: a block, a function, then or else.
-    ``trips``: the trips of a loop so far.
-    ``lanes``: in a batch, the lanes that ran it, if not all lanes did: their number, and the first few.
-    ``errors``: in a run with shadows, the effect of the step on the exactness of numbers.
+    ``number``: counts from 1. ``depth``: the number of calls around it. ``births``: the poison that first appeared in
+    this step. ``undefined``: why the behaviour of the step is undefined, or why it failed; otherwise empty. ``branch``:
+    the target of a branch: a block, a function, then or else. ``trips``: the number of iterations of a loop so far.
+    ``lanes``: in a batch, the lanes that ran it, if not all lanes did: their number, and the first few. ``errors``: in
+    a run with shadows, the effect of the step on the exactness of numbers.
     """
 
     number: int
@@ -200,7 +197,7 @@ class Trace:
         return self._report().worst(count, metric)
 
     def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
-        """Go back from an element of a result to the ops that caused its error.
+        """Return the steps from an element of a result back to the ops that caused its error.
 
         ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: its index; by default, that
         of the element with the largest error. Raises ValueError for a trace without shadows, InputError for a result or
@@ -335,7 +332,7 @@ def _values(values: Sequence[TracedValue]) -> list[str]:
 
 
 def is_unwritten(birth: Birth) -> bool:
-    """Tell whether poison is that of a new tensor or buffer, whose elements are yet to be written."""
+    """Tell whether poison is that of a new tensor or buffer, whose elements were not written yet."""
     return birth.origin.reason == f"an element of {birth.origin.op} was never written"
 
 
@@ -345,14 +342,14 @@ def listed_births(step: Step) -> list[Birth]:
 
 
 def birth_text(birth: Birth) -> str:
-    """Say why poison was born, and in how many elements."""
+    """Return a text that says why poison first appeared, and in how many elements."""
     element = list(birth.origin.element)
     elements = f" ({plural(birth.count, 'element')}, the first {element})" if element else ""
     return f"{birth.origin.reason}{elements}"
 
 
 def origin_text(origin: Origin) -> str:
-    """Say at which op poison first appeared, and why."""
+    """Return a text that says at which op poison first appeared, and why."""
     place = f" at {origin.location}" if origin.location else ""
     return f"{origin.reason} ({origin.op}{place})"
 

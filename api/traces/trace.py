@@ -47,8 +47,8 @@ FiguresOf = Callable[[Operation], ShadowFigures | None]
 
 
 class Recorder(Listener):
-    """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well;
-    ``taken``: in a run with shadows, a function that returns the errors that an op made since its last call.
+    """The listener that makes the record of a trace. ``limit``: how many steps are kept; ``keep``: keep large values as
+    well; ``taken``: in a run with shadows, a function that returns the errors that an op made since its last call.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""The record of a value in a trace: the whole of a small value, a summary of a large one, made while it exists."""
+"""The record of a value in a trace, made while the value exists: a small value is kept whole, a large one
+as a summary.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,7 @@ class TracedValue:
 
 
 def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
-    """Record a value, or any other operand. ``keep``: keep large values, too."""
+    """Return the record of a value, or of any other operand. ``keep``: whether large values are kept whole."""
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
             return TracedValue(name, slot.type, slot.shape, _text=f"(freed by {slot.allocation.freed})", _origins=())
