@@ -166,6 +166,12 @@ class Profile(FloatChoices, _Named):
         each_element="the elements inside are combined",
         whole="no element is combined",
     )
+    promises: str = policy.one_of(
+        "indices_are_sorted, unique_indices, known_expanding_dimensions and known_nonexpanding_dimensions of "
+        "StableHLO, if they are not true",
+        undefined="undefined behavior",
+        ignored="have no effect",
+    )
     padding_of_windows: str = policy.one_of(
         "the padding of stablehlo.reduce_window",
         initial="has the initial value, which is combined for each place of the padding",
@@ -338,6 +344,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "index_sign": "signed",
         "scattered_initial": "each_time",
         "dot_algorithm": "ignored",
+        "promises": "ignored",
         "quantized_ops": "stored",
     },
     "xla-cpu": {
@@ -358,6 +365,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "integer_division": "all_ones",
         "logistic": "formula",
         "scatter_windows": "whole",
+        "promises": "ignored",
         "padding_of_windows": "skipped",
     },
     "cuda-sat": {

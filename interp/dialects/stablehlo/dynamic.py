@@ -225,9 +225,16 @@ def _verify_dynamic_broadcast(op: Operation) -> str | None:
 
 def _dynamic_broadcast(op: Operation, settings: Settings) -> Function:
     dims = numbers_of(op, "broadcast_dimensions")
+    checked = settings.profile.promises == "undefined"
+    expanding, kept = (numbers_of(op, name) if checked and name in op.properties else () for name in _HINTS)
 
     def spread(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, shape = operands[0], sizes_given(op, operands[1])
+        for axis in (*expanding, *kept):
+            size, wanted = value.shape[axis], shape[dims[axis]]
+            if size != (1 if axis in expanding else wanted):
+                name = _HINTS[axis not in expanding]
+                raise undefined(op, f"dimension {axis} is among the {name}, but its size {size} becomes {wanted}")
         for size, dim in zip(value.shape, dims, strict=True):
             if size not in (1, shape[dim]):
                 raise undefined(op, f"{spell_shape(value.shape)} cannot be broadcast to {spell_shape(shape)}")

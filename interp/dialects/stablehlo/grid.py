@@ -36,6 +36,8 @@ from halfulp.semantics.profile import SPEC
 Process = tuple[int, int]
 """The numbers of a process: its replica, its partition."""
 Group = tuple[Process, ...]
+_Way = tuple[int, Process | None]
+"""A channel, and the process to which it leads; None if the process that waits first gets what is sent."""
 _GRID = "the grid of processes"
 
 
@@ -69,9 +71,9 @@ class Grid:
     roots: dict[int, Process] = field(default_factory=dict)
     ready: list[Frame] = field(default_factory=list)
     waiting: dict[Any, dict[Process, _Waiting]] = field(default_factory=dict)
-    #: What was sent through each channel and not received yet, and who waits for more.
-    sent: dict[int, list[list[Any]]] = field(default_factory=dict)
-    receivers: dict[int, list[_Waiting]] = field(default_factory=dict)
+    #: What was sent through each channel, to one process or to any, and not received yet, and who waits for more.
+    sent: dict[_Way, list[list[Any]]] = field(default_factory=dict)
+    receivers: dict[_Way, list[_Waiting]] = field(default_factory=dict)
     #: The functions that give the values of infeed, in order.
     feeds: list[Operation] = field(default_factory=list)
 
@@ -102,7 +104,8 @@ class Grid:
 
 
 _BY_PARTITION = frozenset(
-    f"stablehlo.{name}" for name in ("all_to_all", "collective_broadcast", "collective_permute", "collective_reduce")
+    f"stablehlo.{name}"
+    for name in ("all_to_all", "collective_broadcast", "collective_permute", "collective_reduce", "send", "recv")
 )
 """The ops whose groups are of partitions if they have a channel."""
 
@@ -360,13 +363,17 @@ def _send(op: Operation, compiler: Compiler) -> Action:
     def act(frame: Frame) -> Segment:
         grid = _grid_of(frame, op)
         values = [frame.slots[slot] for slot in operands[:-1]]
-        receivers = grid.receivers.get(channel)
-        if receivers:
-            receiver = receivers.pop(0)
-            receiver.resume([*values, _TOKEN])
-            grid.ready.append(receiver.frame)
-        else:
-            grid.sent.setdefault(channel, []).append(values)
+        pairs, process = _pairs(op), grid.process_of(frame)
+        named = [target for source, target in grid.groups(op, pairs) if source == process] if pairs else []
+        targets: list[Process | None] = [*named] if pairs else [None]
+        for target in targets:
+            receivers = grid.receivers.get((channel, target))
+            if receivers:
+                receiver = receivers.pop(0)
+                receiver.resume([*values, _TOKEN])
+                grid.ready.append(receiver.frame)
+            else:
+                grid.sent.setdefault((channel, target), []).append(values)
         frame.slots[results[0]] = _TOKEN
         return after
 
@@ -379,17 +386,27 @@ def _receive(op: Operation, compiler: Compiler) -> Action:
 
     def act(frame: Frame) -> Segment | None:
         run, grid = frame.slots[0], _grid_of(frame, op)
-        here = _Waiting(frame, op, (), results)
-        if grid.sent.get(channel):
-            here.resume([*grid.sent[channel].pop(0), _TOKEN])
+        here, process = _Waiting(frame, op, (), results), grid.process_of(frame)
+        pairs = _pairs(op)
+        if pairs and all(pair[1] != process for pair in grid.groups(op, pairs)):
+            raise undefined(op, f"process {process} receives, but is no target of source_target_pairs")
+        way = channel, process if pairs else None
+        if grid.sent.get(way):
+            here.resume([*grid.sent[way].pop(0), _TOKEN])
             return after
         if not grid.ready:
             _stuck(grid, op)
-        grid.receivers.setdefault(channel, []).append(here)
+        grid.receivers.setdefault(way, []).append(here)
         frame.segment, run.frame = after, grid.ready.pop(0)
         return None
 
     return act
+
+
+def _pairs(op: Operation) -> list[tuple[int, ...]]:
+    """Return the pairs of processes that exchange values; none if the first that waits gets what is sent."""
+    written = op.properties.get("source_target_pairs")
+    return [] if written is None else [tuple(pair) for pair in pairs_of(written)]
 
 
 def _channel(op: Operation) -> int:

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
@@ -20,8 +23,10 @@ from halfulp.interp.dialects.stablehlo.types import (
     sizes_fit,
     tensor,
 )
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.semantics.profile import Profile
 
 Sizes = Sequence[int | None]
 
@@ -322,3 +327,51 @@ def verify_scattered(op: Operation) -> str | None:
     inputs = operand_types(op)[: len(op.operands) // 2]
     elements = results_of_reducer(body_of(op), inputs)
     return not_inferred(op, *(ty.with_element(type_, element) for type_, element in zip(inputs, elements, strict=True)))
+
+
+# --- promises ---------------------------------------------------------------------------------------------------------
+#
+# What an op says about its indices. The specification leaves an op with a wrong promise undefined.
+
+PROMISES = ("indices_are_sorted", "unique_indices")
+
+
+def promised(op: Operation, name: str, profile: Profile) -> bool:
+    """Tell whether an op makes a promise that is to be checked."""
+    return profile.promises == "undefined" and name in op.properties and bool(op.prop(name, at.IntegerAttr).value)
+
+
+def check_sorted(
+    op: Operation, starts: Sequence[npt.NDArray[np.int64]], batch: tuple[int, ...], groups: Sequence[int]
+) -> None:
+    """Raise UndefinedBehavior if starts of slices do not come in ascending order, by the dimensions of the operand.
+
+    ``starts``: for each dimension, an array that broadcasts to ``batch``. ``groups``: the dimensions of the batch along
+    which each slice has an operand of its own; the order counts inside of these.
+    """
+    rows = np.stack([np.broadcast_to(each, batch).reshape(-1) for each in starts]) if starts else np.zeros((1, 0))
+    where = np.stack(np.unravel_index(np.arange(rows.shape[1]), batch)) if groups else np.zeros((0, rows.shape[1]))
+    owners = where[list(groups)]
+    order = np.lexsort(owners[::-1]) if groups else np.arange(rows.shape[1])
+    before, after = rows[:, order[:-1]], rows[:, order[1:]]
+    if not before.size:
+        return
+    first = (before != after).argmax(axis=0)[np.newaxis]
+    falls = np.take_along_axis(after, first, 0)[0] < np.take_along_axis(before, first, 0)[0]
+    falls &= (owners[:, order[:-1]] == owners[:, order[1:]]).all(axis=0)
+    if falls.any():
+        place = int(falls.argmax())
+        raise undefined(
+            op,
+            f"indices_are_sorted is true, but the start {after[:, place].tolist()} comes after "
+            f"{before[:, place].tolist()}",
+        )
+
+
+def check_unique(op: Operation, places: npt.NDArray[np.intp], shape: tuple[int, ...]) -> None:
+    """Raise UndefinedBehavior if an element of a shape is among the places twice; negative places do not count."""
+    kept = np.sort(places[places >= 0])
+    again = kept[1:][kept[1:] == kept[:-1]]
+    if again.size:
+        index = [int(each) for each in np.unravel_index(int(again[0]), shape)] if shape else []
+        raise undefined(op, f"unique_indices is true, but several updates go to the element {index}")

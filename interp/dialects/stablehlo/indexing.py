@@ -27,6 +27,10 @@ from halfulp.interp.dialects.stablehlo.bodies import (
 )
 from halfulp.interp.dialects.stablehlo.dynamic import sizes_given
 from halfulp.interp.dialects.stablehlo.index_rules import (
+    PROMISES,
+    check_sorted,
+    check_unique,
+    promised,
     verify_dynamic_gather,
     verify_gather,
     verify_scatter,
@@ -98,21 +102,25 @@ def _gather(op: Operation, settings: Settings) -> Function:
     written = numbers_of(op, "slice_sizes") if "slice_sizes" in op.properties else None
     whole_rank = len(ty.shape_of(op.operands[0].type) or ())
     vector, offset_dims = numbers["index_vector_dim"], numbers["offset_dims"]
-    batched = dict(zip(numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True))
+    pairs = zip(numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True)
+    batched = {axis: dim - (dim > vector) for axis, dim in pairs}
     left_out = (*numbers["collapsed_slice_dims"], *batched)
     windowed = [axis for axis in range(whole_rank) if axis not in left_out]
+    sorted_ = promised(op, "indices_are_sorted", settings.profile)
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         source, given = operands[:2]
         sizes = _slice_sizes(op, source.shape, operands[2], left_out) if written is None else written
         batch = _batch_shape(given.shape, vector)
         starts = _starts(indices(op, given, settings.profile), vector, numbers["start_index_map"], len(sizes))
+        limits = zip(starts, sizes, source.shape, strict=True)
+        clipped: list[Any] = [np.clip(start, 0, max(0, whole - size)) for start, size, whole in limits]
+        if sorted_:
+            check_sorted(op, clipped, batch, list(batched.values()))
         index = []
-        for axis, (start, size, whole) in enumerate(zip(starts, sizes, source.shape, strict=True)):
-            places: Any = np.clip(start, 0, max(0, whole - size))
+        for axis, (places, size) in enumerate(zip(clipped, sizes, strict=True)):
             if axis in batched:
-                dim = batched[axis]
-                places = _along(dim - (dim > vector), len(batch), batch[dim - (dim > vector)])
+                places = _along(batched[axis], len(batch), batch[batched[axis]])
             places = places.reshape((*places.shape, *(1,) * len(windowed)))
             if axis in windowed:
                 places = places + _along(len(batch) + windowed.index(axis), len(batch) + len(windowed), size)
@@ -248,12 +256,16 @@ class _Scatter:
         self._arguments = body_of(op).arguments
         self._body, self.outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
         self._fold = None if compiler.settings.marks_elements else _fold_of(self._body.body)
+        self._sorted, self._unique = (promised(op, name, self._profile) for name in PROMISES)
 
     def _places(self, given: Value, shape: tuple[int, ...], update: tuple[int, ...]) -> Places:
         """Return the place of each element of an update in the list of the operand's elements; -1 outside of it."""
         rank, vector = len(update), self._vector
         batch_dims = [axis for axis in range(rank) if axis not in self._window]
         starts = _starts(indices(self._op, given, self._profile), vector, self._axes, len(shape))
+        if self._sorted:
+            groups = [dim - (dim > vector) for dim in self._batched.values()]
+            check_sorted(self._op, starts, _batch_shape(given.shape, vector), groups)
         windowed = [axis for axis in range(len(shape)) if axis not in self._left_out]
         place: Any = np.zeros((1,) * rank, np.int64)
         inside: Any = np.ones((1,) * rank, np.bool_)
@@ -288,6 +300,8 @@ class _Scatter:
         """Return the new operands."""
         inputs, given, updates = operands[: self._count], operands[self._count], operands[self._count + 1 :]
         places = self._places(given, inputs[0].shape, updates[0].shape)
+        if self._unique:
+            check_unique(self._op, places, inputs[0].shape)
         state, new = (
             [
                 as_list(converted(self._op, value, argument.type, run))
