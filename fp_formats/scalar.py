@@ -135,7 +135,7 @@ def round_to_integer(
         away = not kept & 1 ^ odd
     else:
         if bits is None:
-            raise ValueError("stochastic rounding needs random bits: (value, width)")
+            raise ValueError("stochastic rounding needs random bits: give a pair (value, width)")
         scaled, _ = round_to_integer(0, discarded, shift - bits.width, bits.fraction, None)
         away = bool(scaled + bits.value >> bits.width)
     return kept + away, True

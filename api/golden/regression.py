@@ -84,7 +84,7 @@ def format_of_failing(path: str) -> Format:
     """Return the format that the ending of the file of failing rows names. Raises InputError if it names none."""
     format = format_of_file(plain_name(path))
     if format is None:
-        raise InputError(f"--failing={path}: the ending names no format: {', '.join(FORMAT_NAMES)}")
+        raise InputError(f"--failing={path}: the ending must be that of a format: {', '.join(FORMAT_NAMES)}")
     return format
 
 

@@ -445,7 +445,7 @@ def error(x: Any, to: TypeName | None = None, *, reference: Any = None, **conver
         raise InputError("error takes to=…, a float type to round to, or reference=…, the exact numbers: one of them")
     if to is None:
         if conversion:
-            raise InputError(f"{', '.join(conversion)}: these go with to=…; with reference=… nothing is rounded")
+            raise InputError(f"{', '.join(conversion)} can be used only with to=…; with reference=… nothing is rounded")
         result = float_value(x, None, "hu.error")
         exact = numbers_of(taken_as(reference, "reference"), "reference")
         name = f"Errors of {result.element_type} against a reference"

@@ -373,5 +373,5 @@ def _check_enumerable(bits: int) -> None:
 
 def _needed(count: int | None) -> int:
     if count is None:
-        raise ValueError("random operands need a count")
+        raise ValueError("random operands need a count: give n (-n)")
     return count

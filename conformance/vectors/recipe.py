@@ -101,7 +101,7 @@ class Recipe(PickledByFields):
             raise InputError(OF_ONE_OP)
         if isinstance(computation, TileComputation):
             if self.count is None:
-                raise ValueError("random operands need a count")
+                raise ValueError("random operands need a count: give n (-n)")
             return computation.rows(self.level or "weighted", self.seed, self.count)
         rows = rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
         blocks = computation.blocks if isinstance(computation, ProgramComputation) and self.level in RANDOM else ()

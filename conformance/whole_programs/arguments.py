@@ -552,7 +552,7 @@ class Arguments:
             if index < part.count:
                 return part.row(index)
             index -= part.count
-        raise IndexError("there are fewer inputs")
+        raise IndexError(f"the index of an input must be less than {self.count}")
 
 
 def joined(one: Arguments, other: Arguments) -> Arguments:

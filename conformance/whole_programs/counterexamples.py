@@ -162,7 +162,7 @@ def counterexample_lines(function: Operation, found: Counterexample, source: str
     """
     mismatch, type_ = found.mismatch, found.type
     where = "" if mismatch is None or mismatch.element == () else element_text(mismatch)
-    what = f"@{function.symbol_name} may not do this{where}"
+    what = f"@{function.symbol_name} gives a result that is not allowed{where}"
     lines = [HalfulpError(what, location=function.location).render(source)]
     lines += [f"  argument {number}: {spell_value(value, limit=16)}" for number, value in enumerate(found.arguments)]
     if found.trap:

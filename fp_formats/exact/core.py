@@ -414,7 +414,7 @@ def rounding_options(
     if rounding != scalar.STOCHASTIC:
         return RoundingOptions(rounding, policy, want_flags, saturate=saturate)
     if random is None:
-        raise ValueError("stochastic rounding needs random bits: (values, width)")
+        raise ValueError("stochastic rounding needs random bits: give a pair (values, width)")
     return RoundingOptions(rounding, policy, want_flags, None, random[1], saturate)
 
 

@@ -185,5 +185,5 @@ def _integer(digits: str) -> int:
 
 def _exponent(token: _Token, digits: str) -> int:
     if len(digits) > 8 or abs(int(digits or "0")) > LARGEST_EXPONENT:
-        raise FormulaError(f"the exponent of a number is at most {LARGEST_EXPONENT}", token.place)
+        raise FormulaError(f"the exponent of a number must be at most {LARGEST_EXPONENT}", token.place)
     return int(digits or "0")

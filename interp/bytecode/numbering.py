@@ -229,7 +229,7 @@ def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
             value = cursor.varint()
             position = value & (1 << bits) - 1
             if position >= count:
-                cursor.fail(f"a number for operand {position}, but the op has {count}", start)
+                cursor.fail(f"a number for operand {position}, but the op has {count} operands", start)
             sizes[position] = value >> bits
     if any(size >= 1 << 31 for size in sizes):
         cursor.fail("a number of operands has more than 31 bits", start)

@@ -84,7 +84,7 @@ class ArrayAttribution:
                     attribution.MOST_NUMBERS,
                     sum(len(each) for part in parts if not _is_sum(part) for each in part.blocks),
                 )
-                raise Unsupported("errors that need more bits are left to balls")
+                raise Unsupported("errors that need more bits are computed with balls")
             self._weights = np.zeros(len(codes))
             self._weights[self.id] = 1.0
             self._effects = [self._weigh(part, codes) for part in reversed(parts)][::-1]
@@ -152,7 +152,7 @@ class ArrayAttribution:
                 if meaning is not None:
                     found.append(_Part(batch, meaning, result, blocks))
         if np.count_nonzero(reached) < FEWEST_EACH * len(found):
-            raise Unsupported("ops of few numbers are left to balls")
+            raise Unsupported("ops of few numbers are computed with balls")
         self.lineage.write_codes(codes)
         return found[::-1], codes
 
@@ -170,7 +170,7 @@ class ArrayAttribution:
             rows = int(np.count_nonzero(steps.any(1)))
             return ((np.arange(rows)[:, None] * lanes + kept).reshape(-1),)
         if len(steps) > _MOST_STEPS:
-            raise Unsupported("long folds are left to balls")
+            raise Unsupported("long folds are computed with balls")
         return tuple([k * lanes + np.flatnonzero(row) for k, row in enumerate(steps) if row.any()])
 
     def _run(self, part: _Part, codes: npt.NDArray[np.uint64]) -> None:
@@ -300,14 +300,14 @@ def _meaning_of(batch: Batch, result: int) -> Computes | None:
         return None
     if isinstance(meaning, Integral):
         if wrapped(meaning, batch.run.codes) is not None:
-            raise Unsupported("integers that wrapped are left to balls")
+            raise Unsupported("integers that wrapped are computed with balls")
         return None
     kinds = (*meaning.operands, meaning.result) if isinstance(meaning, Computes) else ()
     if not kinds or not all(isinstance(kind, Integer) or _is_plain(kind) for kind in kinds):
-        raise Unsupported("numbers of other types are left to balls")
+        raise Unsupported("numbers of other types are computed with balls")
     assert isinstance(meaning, Computes)
     if meaning.rule not in BALLS:
-        raise Unsupported("functions without balls have no errors")
+        raise Unsupported("the errors of functions that balls cannot compute are not known")
     return meaning
 
 

@@ -367,7 +367,9 @@ def numbers(value: Elements) -> list[Any]:
             parts = _float_numbers(part.format, value.bits)
             return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
         case ty.ComplexType():
-            raise TypeMismatch(f"no Python number holds every '{element}'", hint="v.bits has the raw codes")
+            raise TypeMismatch(
+                f"Python has no type for all numbers of type '{element}'", hint="v.bits has the raw codes"
+            )
     found: list[Any] = coerce.natural_array(element, value.bits).reshape(-1).tolist()
     return found
 

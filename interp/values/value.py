@@ -553,7 +553,9 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return int(self._only("int"))
 
     def __round__(self, digits: int | None = None) -> Never:
-        raise TypeMismatch("round() does not say its type", hint='write v.astype("i32", "to_nearest_even")')
+        raise TypeMismatch(
+            "round() of a Value does not say which type the result has", hint='write v.astype("i32", "to_nearest_even")'
+        )
 
     def __complex__(self) -> complex:
         return complex(self._only("complex"))
@@ -570,14 +572,17 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return format(elements.exact_decimal(one) if isinstance(one, Fraction) else one, spec)
 
     def __contains__(self, number: object) -> bool:
-        raise TypeMismatch("'in' does not say what it compares", hint="write np.equal(v, x).any()")
+        raise TypeMismatch(
+            "'in' cannot be used with a Value: it may mean whole values or elements", hint="write np.equal(v, x).any()"
+        )
 
     def __eq__(self, other: object) -> bool:
         if other is None:
             return False
         if not isinstance(other, Value):
             raise TypeMismatch(
-                f"== and != between a Value and {elements.kind_of(other)} do not say what they compare",
+                f"a Value cannot be compared with {elements.kind_of(other)} by == or !=: it may mean whole "
+                "values or elements",
                 hint=f'np.equal(v, x) compares elements, v == hu.convert(x, "{self.element_type}") whole values',
             )
         if self.type != other.type or self.shape != other.shape:

@@ -530,7 +530,7 @@ def numbered(vectors: VectorSet) -> VectorSet:
         for chunk in vectors:
             rows = len(chunk[0])
             if done + rows > MOST:
-                raise InputError(f"a format that numbers its vectors holds at most {MOST} of them")
+                raise InputError(f"this format has a number for each vector, so a file can have at most {MOST} vectors")
             yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
             done += rows
 

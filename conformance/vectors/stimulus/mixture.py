@@ -527,7 +527,8 @@ class Mixture:
         match source:
             case Level("hard") | Level("exhaustive") | Models():
                 raise InputError(
-                    f"operand '{group.name}': models, 'hard' and 'exhaustive' are for all operands together"
+                    f"operand '{group.name}': models, 'hard' and 'exhaustive' can be used only for all operands "
+                    "together"
                 )
             case Level():
                 return _level(source.name, target, group, seed, stream)

@@ -271,7 +271,9 @@ class _Stages:
         source = op.operands[0].type
         shape, element = ty.shape_of(source) or (), ty.element_type(source)
         if not isinstance(element, ty.FloatType):
-            raise Unsupported(f"linalg.softmax of '{element}'", location=op.location, op=op.name)
+            raise Unsupported(
+                f"halfulp runs linalg.softmax only on floats, not on '{element}'", location=op.location, op=op.name
+            )
         self._axis = axis = _dimension(op)
         self._element = element
         self._reduced = ty.TensorType(shape[:axis] + shape[axis + 1 :], element)

@@ -233,7 +233,7 @@ def pointer_to(run: Run, buffer: Buffer) -> Pointer:
     known, allocation, element = _known(run), buffer.allocation, buffer.type.element
     if id(allocation) not in known:
         if type(allocation) is not Allocation or not _fills_its_bytes(element) or buffer.mapped is not None:
-            raise Unsupported(f"memory of type '{buffer.type}' is not shared by memrefs and pointers")
+            raise Unsupported(f"memrefs and pointers cannot share memory of type '{buffer.type}'")
         memory = SharedMemory(allocation, _marked(element))
         memory.adopted(run.origins)
         known[id(allocation)] = allocation, Pointer(memory, 0)

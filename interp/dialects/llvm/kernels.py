@@ -150,7 +150,9 @@ _CLASS_MASKS = (1 << len(float_unit.CLASSES)) - 1
 def _in_classes(op: Operation, settings: Settings) -> Kernel:
     mask = narrowed(op.properties["bit"], at.IntegerAttr)
     if mask.value & ~_CLASS_MASKS:
-        raise _refuse(op, f"with the bits {mask.value:#x}, of which LLVM has the lowest {len(float_unit.CLASSES)},")
+        raise _refuse(
+            op, f"with the bits {mask.value:#x}, of which only the lowest {len(float_unit.CLASSES)} are defined"
+        )
     if op.results[0].type != bool_like(op.operands[0].type):
         raise _refuse(op, f"from '{op.operands[0].type}' to '{op.results[0].type}'")
     return float_unit.in_classes(format_of(op.operands[0]), mask.value)

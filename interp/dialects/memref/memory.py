@@ -212,7 +212,9 @@ def assume_alignment(op: Operation, settings: Settings) -> Function:
         buffer = buffer_in(op, slots[0], 0)
         start = buffer.offset * bytes_of(buffer.type.element)
         if start % alignment:
-            raise undefined(op, f"the memref begins {start} bytes after its memory, not at a multiple of {alignment}")
+            raise undefined(
+                op, f"the memref begins at byte {start} of its memory, but must begin at a multiple of {alignment}"
+            )
         return (buffer,)
 
     return check

@@ -392,7 +392,7 @@ def split(op: Operation, settings: Settings) -> Function:
         shape, index = extents_of(op, operands[0], settings), number_of(op, operands[1], settings)
         place = index + len(shape) if index < 0 else index
         if not 0 <= place <= len(shape):
-            raise ErrorShapeError(f"a shape of rank {len(shape)} is not split at {index}")
+            raise ErrorShapeError(f"a shape of rank {len(shape)} cannot be split at {index}")
         return shape[:place], shape[place:]
 
     def cut(run: Run, operands: Operands) -> tuple[Any, ...]:

@@ -112,7 +112,9 @@ def _einsum(op: Operation, profile: Profile) -> Loops:
         for letters, value in zip(given, values, strict=True):
             for letter, size in zip(letters, shape_of_lane(value), strict=True):
                 if sizes.setdefault(letter, size) != size:
-                    raise undefined(op, f"the letter {letter} stands for dimensions of {sizes[letter]} and {size}")
+                    raise undefined(
+                        op, f"the letter {letter} stands for dimensions of different sizes, {sizes[letter]} and {size}"
+                    )
         return [*values, zeros(tuple([sizes[letter] for letter in kept]), total)]
 
     return Loops(structure, prepare, then=then)

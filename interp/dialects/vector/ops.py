@@ -190,7 +190,7 @@ def _elements_of(shaped: str, limited: bool = False) -> d.TypeRule:
         if isinstance(whole, ty.VectorType) and not any(whole.scalable):
             count = ty.element_count(whole) or 0
             if limited and count > _MOST_ELEMENTS:
-                raise LimitExceeded(f"an op with {count} results; the limit is {_MOST_ELEMENTS}")
+                raise LimitExceeded(f"the op has {count} results; the limit is {_MOST_ELEMENTS}")
             types.setdefault("elements", d.Repeated(whole.element, count))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:

@@ -687,12 +687,12 @@ class FunctionLowering:
     def _elementwise(self, op: Operation, evaluator: Elementwise) -> None:
         kernel = self.compiler.kernel(op, evaluator)
         if not means_one_thing(op):
-            raise NotCompiled(f"'{op.name}' of elements with meanings of their own")
+            raise NotCompiled(f"'{op.name}' of a type whose elements are not all read alike")
         if kernel.notice is not None:
-            raise NotCompiled(f"'{op.name}', which tells users of operands")
+            raise NotCompiled(f"'{op.name}', which writes notes about its operands")
         scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
         if scalar is None:
-            raise NotCompiled(f"'{op.name}', whose result may be open")
+            raise NotCompiled(f"'{op.name}', whose result may be unspecified")
         lanes = self.lanes(op)
         if kernel.words is None or (self.settings.track_open and kernel.opens):
             types = [self.types_of(ty.element_type(result.type))[0] for result in op.results]

@@ -738,7 +738,7 @@ def test_what_cannot_be_meant_is_refused_before_the_check(tmp_path: Path) -> Non
         (("--failing", str(tmp_path / "no" / "bad.tv")), "--failing"),
         (("--junit", str(tmp_path / "no" / "j.xml")), "there is no folder"),
         (("--coverage-file", str(tmp_path)), "it is a folder"),
-        (("--failing", str(tmp_path / "bad.what")), "the ending names no format"),
+        (("--failing", str(tmp_path / "bad.what")), "the ending must be that of a format"),
     ):
         done = run_here("vectors", "check", str(vectors), *options)
         assert (done.code, done.out, message in done.err) == (2, "", True), done.err

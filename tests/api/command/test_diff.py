@@ -55,7 +55,7 @@ def test_what_is_printed_is_compared(diff: Any) -> None:
     assert diff(PRINTS.format(1), PRINTS.format(2)) == (
         1,
         "@main: differs for 1 of 1 input (every input); elements: 1 different\n"
-        "after.mlir:1:1: error: @main may not do this\n"
+        "after.mlir:1:1: error: @main gives a result that is not allowed\n"
         "  printed before: '1\\n'\n"
         "  printed after:  '2\\n'\n"
         "  printed value 0\n"
@@ -155,7 +155,7 @@ func.func @f(%x: i8, %m: memref<2xi8, strided<[2]>>) {{
     assert code == 1
     assert out == (
         "@f: differs for 1 of 1 input; elements: 2 different\n"
-        "after.mlir:1:1: error: @f may not do this at element [0]\n"
+        "after.mlir:1:1: error: @f gives a result that is not allowed at element [0]\n"
         "  argument 0: i8=7\n"
         "  argument 1: 2xi8=1 2\n"
         "  argument 1 after the run\n"
@@ -425,7 +425,9 @@ def test_passes_that_do_not_always_print_the_same_are_a_finding(
     assert "error: the passes printed 2 different modules in 8 runs: 6 and 2\n  --- kept/f-after.mlir\n" in out
     assert "\n  -  %0 = arith.addi %x, %x : i8\n  +  %0 = arith.muli %x, %x : i8\n" in out
     assert out.count(" of 256 inputs (every input); ") + out.count("@f: proven (every input), 256 inputs") == 2
-    assert "kept/f-after-2.mlir:1:1: error: @f may not do this" in out  # the second module is compared too
+    assert (
+        "kept/f-after-2.mlir:1:1: error: @f gives a result that is not allowed" in out
+    )  # the second module is compared too
     assert "arith.addi" in Path("kept/f-after.mlir").read_text(encoding="utf-8")
     assert "arith.muli" in Path("kept/f-after-2.mlir").read_text(encoding="utf-8")
     code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("cat"), "--repeat=3")
@@ -440,15 +442,15 @@ def test_two_modules_that_mean_the_same_are_a_finding_too(
     )
     assert code == 1
     assert "  --- <after>\n  +++ <after-2>\n" in out
-    assert "may not do this" not in out
+    assert "gives a result that is not allowed" not in out
 
 
 def test_messages_show_the_line_of_the_second_version(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("sed s/addi/muli/"))
     assert code == 1
-    assert "\n<after>:1:1: error: @f may not do this\nfunc.func @f(%x: i8) -> i8 {\n^\n" in out
+    assert "\n<after>:1:1: error: @f gives a result that is not allowed\nfunc.func @f(%x: i8) -> i8 {\n^\n" in out
     code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("sed s/addi/muli/"), "--keep", "new/kept")
-    assert "\nnew/kept/f-after.mlir:1:1: error: @f may not do this\n" in out
+    assert "\nnew/kept/f-after.mlir:1:1: error: @f gives a result that is not allowed\n" in out
     assert "arith.muli" in Path("new/kept/f-after.mlir").read_text(encoding="utf-8")
 
 
@@ -552,13 +554,13 @@ def test_a_known_divergence_of_a_pass_is_named(fake_opt: FakeOpt, capsys: pytest
     assert code == 0
     known = re.search(r"known divergence: floats to f8E8M0FNU are their exponent field \((\d+) inputs\)", out)
     assert known is not None
-    assert "may not do this" not in out
+    assert "gives a result that is not allowed" not in out
     code, out, _ = run(capsys, *command, "--json")
     assert (code, json.loads(out)["differing"]) == (0, 0)
     assert json.loads(out)["known"] == {"floats to f8E8M0FNU are their exponent field": int(known[1])}
     code, out, _ = run(capsys, *command, "--no-known")
     assert code == 1
-    assert "<after>:2:3: error: @f may not do this" in out
+    assert "<after>:2:3: error: @f gives a result that is not allowed" in out
 
 
 @pytest.mark.mlir

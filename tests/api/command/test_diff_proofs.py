@@ -118,7 +118,7 @@ class TestWithZ3:
         assert code == 1
         assert out == (
             "@one: differs for 1 of 51 inputs; elements: 50 equal, 1 different\n"
-            "b.mlir:1:1: error: @one may not do this\n"
+            "b.mlir:1:1: error: @one gives a result that is not allowed\n"
             "  argument 0: i32=123456789\n"
             "  before:   0x1 (true)\n"
             "  after:    0x0 (false)\n"

@@ -197,7 +197,7 @@ def test_diff_of_two_versions(file: str, capsys: pytest.CaptureFixture[str]) -> 
     assert (code, out) == (
         1,
         "@main: differs for 1 of 1 input; elements: 1 different\n"
-        "other.mlir:1:1: error: @main may not do this\n"
+        "other.mlir:1:1: error: @main gives a result that is not allowed\n"
         "  argument 0: f32=3\n"
         "  argument 1: f32=1\n"
         "  before:   0x40800000 (4)\n"

@@ -49,7 +49,7 @@ def test_a_wrong_rewrite_has_a_counterexample() -> None:
     report = compared(before, after)
     assert report.differing == 64
     assert lines_of(report, after) == [
-        "after.mlir:1:1: error: @f may not do this",
+        "after.mlir:1:1: error: @f gives a result that is not allowed",
         "  argument 0: i8=-127",
         "  before:   0xC1 (-63)",
         "  after:    0xC0 (-64)",
@@ -68,7 +68,7 @@ def test_undefined_behaviour_before_allows_anything_and_none_may_be_added() -> N
     )
     assert added.differing == 1
     assert lines_of(added, "func.func @f(%a: i4) { return }") == [
-        "after.mlir:1:1: error: @f may not do this",
+        "after.mlir:1:1: error: @f gives a result that is not allowed",
         "  argument 0: i4=0",
         "  before:   i4=0",
         "  after:    arith.divui: undefined behaviour: division by zero: lhs = 1, rhs = 0 (at after.mlir:3:8)",
@@ -124,7 +124,10 @@ def test_a_tensor_made_of_scalars_has_its_place_without_the_lane() -> None:
     report = compared(function(body.format("a"), "i8", 1, "tensor<2xi8>"), after, 256)
     assert (report.differing, report.verdicts[Verdict.EQUAL]) == (1, 511)
     lines = lines_of(report, after)
-    assert lines[:2] == ["after.mlir:1:1: error: @f may not do this at element [1]", "  argument 0: i8=77"]
+    assert lines[:2] == [
+        "after.mlir:1:1: error: @f gives a result that is not allowed at element [1]",
+        "  argument 0: i8=77",
+    ]
 
 
 def test_an_endless_loop_is_skipped_not_agreed_on() -> None:
@@ -192,7 +195,7 @@ def test_an_assertion_may_go_but_none_may_come() -> None:
     come = compared(IDENTITY, ASSERTS)
     assert (come.undefined, come.differing) == (0, 1)
     assert lines_of(come, ASSERTS) == [
-        "after.mlir:1:1: error: @f may not do this",
+        "after.mlir:1:1: error: @f gives a result that is not allowed",
         "  argument 0: i8=0",
         "  before:   i8=0",
         "  after:    cf.assert: a is zero (at after.mlir:4:3)",

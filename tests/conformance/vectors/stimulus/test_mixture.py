@@ -133,7 +133,7 @@ def test_half_of_the_operands_of_corners_are_corners() -> None:
         ("a=normal;normal", "a source has no operand"),
         ("a=normal", "the operand 'b' has no source: the operands are a, b"),
         ("a=normal;b=normal;d=normal", "there is no operand 'd'"),
-        ("a=B1;b=normal", "models, 'hard' and 'exhaustive' are for all operands"),
+        ("a=B1;b=normal", "models, 'hard' and 'exhaustive' can be used only for all operands"),
         ("B99", "unknown model 'B99'"),
         ("B22", "B22 does not apply"),
         ("normal:scale=1,scale=2", "'scale' is given twice"),

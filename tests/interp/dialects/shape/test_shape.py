@@ -126,7 +126,7 @@ def test_shapes_are_split_also_from_the_end(at: int, head: list[int]) -> None:
 
 
 def test_an_error_becomes_undefined_where_the_type_has_none() -> None:
-    with pytest.raises(hu.UndefinedBehavior, match="a shape of rank 3 is not split at 4"):
+    with pytest.raises(hu.UndefinedBehavior, match="a shape of rank 3 cannot be split at 4"):
         run("split", 4)
     with pytest.raises(hu.UndefinedBehavior, match="the batch sizes differ"):
         run("meet", sizes(2, 3), sizes(2, 4))
