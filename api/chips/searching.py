@@ -410,7 +410,9 @@ class Search:
 
     @cached_property
     def groupings(self) -> list[tuple[int, int]]:
-        """The groups and orders to begin with: groups of consecutive elements, and powers of two."""
+        """The pairs (group, order) with which the search begins: groups of consecutive elements, and elements that are
+        dealt to groups in orders that are powers of two.
+        """
         seen, found = set[tuple[int, ...]](), list[tuple[int, int]]()
         k = self.op.shape[2]
         for group in self.values["group"]:

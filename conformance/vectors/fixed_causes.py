@@ -76,7 +76,7 @@ def exact_in_fixed_point(case: OpCase, operands: tuple[int, ...]) -> Fraction | 
 
 
 def fixed_point_faults(computation: OpComputation) -> Iterator[Cause]:
-    """Yield what may be wrong with a unit in fixed point."""
+    """Yield the causes of differences that are possible for a unit in fixed point."""
     *operands, target = fixed_formats(computation.case)
     if target is None and not any(operands):
         return

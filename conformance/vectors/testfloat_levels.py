@@ -204,12 +204,12 @@ class IntegerKind:
     amount: bool = False
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Return, for an op's only operand, TestFloat's patterns with the neighbours of powers of two; in level 2 also
-        sums of two patterns.
+        """Return the codes of integers that are likely to show errors.
 
-        Several operands are combined, so each gets fewer corners: 0, +-1, the ends of both ranges with their
-        neighbours, alternating bits, and walking ones; in level 2, everything that an only operand has in level 1.
-        Shift amounts: all below the width, those next to it, and walking ones.
+        The only operand of an op gets TestFloat's patterns and the neighbors of powers of two; in level 2 also sums of
+        two patterns. One of several operands gets fewer: 0, +-1, the ends of both ranges with their neighbors,
+        alternating bits, and walking ones; in level 2, all that an only operand has in level 1. A shift amount gets all
+        amounts below the width, those next to it, and walking ones.
         """
         return list(_integer_corners(self.width, level, alone, self.amount))
 

@@ -73,7 +73,9 @@ VECTORS = ("mixed", "vectorized")
 
 @dataclass(frozen=True)
 class Claim:
-    """A pass and the programs that test it. ``form``: where it runs in a pipeline."""
+    """A pass and the programs that test it. ``form``: the text of a pipeline, in which the name of the pass replaces
+    ``{}``.
+    """
 
     name: str
     starts: tuple[str, ...]

@@ -41,12 +41,12 @@ class Flagged(NamedTuple):
 
 
 def where(condition: Word, yes: Flagged, no: Flagged) -> Flagged:
-    """Choose a code with its flags."""
+    """Return the code and flags of ``yes`` if the condition is 1, else those of ``no``."""
     return Flagged(condition.choose(yes.code, no.code), condition.choose(yes.flags, no.flags))
 
 
 def flag(condition: Word, bits: int) -> Word:
-    """Return flags where a condition holds, and none elsewhere."""
+    """Return a word of 8 bits: the exception flags ``bits`` if the condition is 1, else 0."""
     none = Word(condition.machine, condition.machine.constant(0, 8), 8)
     return condition.choose(none.of(bits), none)
 
@@ -57,12 +57,14 @@ def bit(like: Word, value: int) -> Word:
 
 
 def constant(like: Word, value: int, width: int) -> Word:
-    """Return a constant word of a width."""
+    """Return a word with ``width`` bits of the machine of ``like`` that holds ``value``."""
     return Word(like.machine, like.machine.constant(value & ((1 << width) - 1), width), width)
 
 
 def by_sign(sign: Word, width: int, made: Callable[[int], Result]) -> Flagged:
-    """Return results that depend on a sign alone. Those that are poison are refused where `refuse_lost` is called."""
+    """Return the code and flags that ``made`` gives for a sign (0 or 1). Results that are poison are not refused here,
+    but by `refuse_lost`.
+    """
     plus, minus = made(0), made(1)
     code = sign.choose(constant(sign, minus.code, width), constant(sign, plus.code, width))
     flags = sign.choose(constant(sign, minus.flags, 8), constant(sign, plus.flags, 8))
@@ -70,7 +72,7 @@ def by_sign(sign: Word, width: int, made: Callable[[int], Result]) -> Flagged:
 
 
 def refuse_lost(condition: Word, sign: Word, made: Callable[[int], Result]) -> None:
-    """Refuse the elements with a condition whose result, which depends on a sign alone, is poison."""
+    """Refuse the elements for which the condition is 1 and the result that ``made`` gives for their sign is poison."""
     plus, minus = made(0).poison, made(1).poison
     if plus or minus:
         (condition if plus and minus else condition & (sign if minus else ~sign)).refuse()

@@ -178,8 +178,8 @@ def clear_marks(arguments: Sequence[Any]) -> None:
 
 
 def same_ran(made: dict[tuple[str, Operation], Ran], op: Operation, around: Operation) -> Ran:
-    """Return the op that represents an op in all runs of a program. An op that another op makes for its computation,
-    and that is not a part of the program, may be made again in each run. The first op of that name in ``made`` then
+    """Return the op that represents ``op`` in all runs of a program. An op outside the program, made for the
+    computation of the op ``around``, may be made again in each run; the first one of its name in ``made`` then
     represents it.
     """
     outside = _top(op) is not _top(around)

@@ -335,7 +335,11 @@ class Grower:
             count -= 1
 
     def inside(self, block: Block, region: Region | None = None, loop: bool = False) -> Grower:
-        """Return a grower for a block that sees the values of this one."""
+        """Return a grower for a block whose ops may use the values of this one.
+
+        ``region``: the region of the block if it may get more blocks. ``loop``: whether the block is the body of a
+        loop.
+        """
         inner = Grower(self.plan, block, region, self)
         inner.loops += loop
         return inner

@@ -74,8 +74,8 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs from which random programs start. ``not_lowered``: the numbers of programs that could not be
-    lowered, by the reason.
+    """The programs from which random programs start. ``not_lowered``: how many programs could not be lowered, by the
+    reason.
     """
 
     kind: ProgramKind

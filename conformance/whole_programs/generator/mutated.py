@@ -848,8 +848,8 @@ class Mutants:
         return rng.choice(self.kept[-newest:] if rng.random() < 0.5 else self.kept)
 
     def learn(self, program: RandomFunction, before: Counter[str], after: Counter[str]) -> None:
-        """Keep a program that a pass changed as no program before: it removed an op, made one, or made one where it
-        removed another one, for the first time.
+        """Keep a program if the pass did something new to it: for the first time, it removed an op of this name, made
+        one, or made one where it removed another. ``before`` and ``after`` count ops by name.
         """
         removed, made = ((*sorted((one - other).keys()), "") for one, other in ((before, after), (after, before)))
         done = set(product(removed, made))

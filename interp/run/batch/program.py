@@ -180,7 +180,7 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
 
 
 def accesses_together(module: Module, function: Operation, settings: Settings) -> bool:
-    """Tell whether lanes run together, and all ops on memory that a function may reach can run in lanes."""
+    """Tell whether the lanes of a function run together, and all ops on memory that it may reach can run in lanes."""
     if goes_alone(module, function, False):
         return False
     for op in _reached(module, function):
