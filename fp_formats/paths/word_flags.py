@@ -440,7 +440,7 @@ def _fused(
     zero_sign = same.choose(sign, bit(sign, int(rounding == RD)))
     endless = infinite | z.infinite
     opposed = infinite & z.infinite & ~same & ~undefined
-    operands = (z, x, y) if policy.nan_result == "signalling_first" else (x, y, z)
+    operands: tuple[Operand, ...] = (z, x, y) if policy.nan_result == "signalling_first" else (x, y, z)
     if policy.negated_nan != "negated":
         # A NaN keeps its own sign.
         back = {id(x): x.negated() if negates[0] else x, id(z): z.negated() if negates[1] else z}
@@ -676,7 +676,7 @@ def _below_one(magnitude: Word, half: int, rounding: int, sign: Word) -> Word:
     """Tell whether a number below 1 is rounded to 1. ``half``: the magnitude of one half."""
     more, tie = ~magnitude.at_most(half, signed=False), magnitude.equals(half)
     some = magnitude.differs(0)
-    rules = {RNE: more, RNA: more | tie, RU: some & ~sign, RD: some & sign, TO_ODD: some}
+    rules: dict[int, Word] = {RNE: more, RNA: more | tie, RU: some & ~sign, RD: some & sign, TO_ODD: some}
     return rules.get(rounding, bit(sign, 0))
 
 

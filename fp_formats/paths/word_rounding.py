@@ -198,7 +198,7 @@ class Draw(NamedTuple):
     """
 
     bits: Word
-    count: int
+    width: int
 
 
 def holds(fmt: FloatFormat, width: int) -> bool:
@@ -318,7 +318,7 @@ def rounded(
 
 def _drawn(significand: Word, depth: Word, fixed: int, draw: Draw, policy: FloatPolicy) -> Word:
     """Round stochastically: drop ``fixed`` bits and ``depth`` more, where ``depth`` is any number below 2**16."""
-    rule, width, count = policy.stochastic_rule, significand.width, draw.count
+    rule, width, count = policy.stochastic_rule, significand.width, draw.width
     bits = draw.bits ^ ((1 << count) - 1) if rule.complement else draw.bits
     shift = depth + fixed
     far = ~shift.less(width, signed=False)
