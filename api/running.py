@@ -75,6 +75,7 @@ class TraceKeywords(CallKeywords, total=False):
 
     batch: bool
     mma: str | Accumulator
+    grid: tuple[int, ...] | int | None
     random: str | None
     swizzle: Swizzle
     check_hints: bool
@@ -170,8 +171,9 @@ def run(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> tu
     for these arguments.
     ``arguments``: NumPy or ml_dtypes arrays, Python numbers for scalars, or `Value`s, of exactly the function's
     argument types. For a memref, a `Buffer` is possible, too: after the run it has the elements that the function
-    stored. Any other argument is copied. For a tuple give a tuple or list of values, for a token of StableHLO None. The
-    parts of a tuple are results of their own; tokens are left out.
+    stored. Any other argument is copied. For a pointer of a kernel of Triton give an array, a CPU tensor or a `Buffer`
+    of its elements: the kernel writes into it. For a tuple give a tuple or list of values, for a token of StableHLO
+    None. The parts of a tuple are results of their own; tokens are left out.
 
     {options}
 
@@ -217,7 +219,13 @@ def run_with(module: Runnable, arguments: Sequence[Any], options: RunOptions) ->
     if lowered is not None:
         entered = lowered.enter(values)
         return entered.leave(program_for(module, options).run(function, entered.arguments))
-    return _only_values(function, program_for(module, options).run(function, values))
+    results = _only_values(function, program_for(module, options).run(function, values))
+    for index, (argument, value) in enumerate(zip(arguments, values, strict=True)):
+        if function.name == "tt.func" and isinstance(value, Buffer):
+            from halfulp.interp.dialects.triton.launching import check_stored
+
+            check_stored(argument, value, f"argument {index} of {name}")
+    return results
 
 
 def _only_values(function: Operation, results: tuple[Any, ...]) -> tuple[Value, ...]:
@@ -275,6 +283,11 @@ def _given(argument: Any, type_: ty.Type, what: str, options: RunOptions) -> Any
         if argument is not None:
             raise TypeMismatch(f"{what}: expected None, for '{type_}'")
         return ()
+    if isinstance(type_, ty.DialectType) and type_.dialect == "tt":
+        from halfulp.interp.dialects.triton.launching import is_pointer, pointed
+
+        if is_pointer(type_):
+            return pointed(argument, type_, what)
     given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
     return options.accepted(given, what)
 
@@ -319,6 +332,10 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
     from halfulp.interp.run.batch.program import run_batch
 
     name = f"@{function.symbol_name}"
+    if function.name == "tt.func":
+        raise Unsupported(
+            f"a batch does not run {name}, a kernel of Triton", location=function.location, hint="give a larger grid"
+        )
     types = argument_types(function), result_types(function)
     for type_ in (*types[0], *types[1]):
         reason = no_lanes(type_)
@@ -405,7 +422,7 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
         if found is None or found.name not in FUNCTIONS:
             raise InputError(f"there is no function '{entry}'; {_choices(module)}")
         return found
-    public = _public(module, "func.func") or _public(module, "llvm.func")
+    public = next(filter(None, (_public(module, name) for name in FUNCTIONS)), [])
     if len(public) > 1:  # as JAX makes them: the comparators that approx_max_k passes by name are public
         public = [op for op in public if op.symbol_name == "main"] or public
     if len(public) != 1:

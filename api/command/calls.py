@@ -15,7 +15,16 @@ from halfulp.command.execution import Sources
 from halfulp.described import amount, argument, choice, flag, option, profile_option, repeated
 from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
-from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
+from halfulp.interp.ir.types import (
+    DialectType,
+    MemRefType,
+    TensorType,
+    Type,
+    contents_type,
+    element_count,
+    element_type,
+    shape_of,
+)
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.element_layout import spell_value
@@ -135,6 +144,7 @@ class FunctionOptions(CallOptions, InputOptions):
     function: str | None = option(
         "NAME", "the function to call (default: the only public one, or @main); @a::@b for a nested one"
     )
+    grid: str | None = option("X,Y,Z", "the number of programs of a kernel of Triton; Y and Z may be left out")
     random: str | None = option(
         "SOURCE",
         "the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
@@ -166,9 +176,19 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
     keywords = {name: value for name, value in given.items() if value is not None}
     if "mma" in keywords:
         keywords["mma"] = options.model_of(keywords["mma"])
+    if "grid" in keywords:
+        keywords["grid"] = _grid(keywords["grid"])
     if "random" in keywords:
         keywords["random"] = options.source_of_bits(keywords["random"])
     return {**keywords, "profile": options.profile_named(keywords["profile"])}
+
+
+def _grid(text: str) -> tuple[int, ...]:
+    """Read ``4,1``. Raise InputError."""
+    sizes = text.split(",")
+    if len(sizes) > 3 or not all(size.isdecimal() and int(size) for size in sizes):
+        raise InputError(f"--grid={text}: write one to three positive integers, as in --grid=4,1")
+    return tuple(map(int, sizes))
 
 
 @dataclass(frozen=True)
@@ -237,10 +257,20 @@ def read_inputs(
     for index, (text, type_) in enumerate(zip(texts, types, strict=True)):
         what = f"<input {index}>"
         memory = isinstance(type_, MemRefType)
+        if isinstance(type_, DialectType) and type_.dialect == "tt":
+            values.append(_pointed(text, type_, what, max_bytes, sources))
+            continue
         value = options.read_value(text, _tensor_type(type_), what, sources, vscale)
         options.check_size(value, what, max_bytes)
         values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
     return tuple(values)
+
+
+def _pointed(text: str, type_: Type, what: str, max_bytes: int, sources: Sources) -> Buffer:
+    """Read the memory that an argument of a kernel points to. Raise HalfulpError."""
+    value = options.read_value(text, None, what, sources)
+    options.check_size(value, what, max_bytes)
+    return Buffer.from_numpy(value, max_bytes=max_bytes)
 
 
 def _tensor_type(type_: Type) -> Type:

@@ -605,4 +605,6 @@ def only_type(constraint: TypeConstraint) -> ty.Type | None:
     if constraint.builds is not None:
         return constraint.builds
     accepted = [type for type in _SAMPLES if constraint.accepts(type)]
-    return accepted[0] if len(accepted) == 1 and "like" not in constraint.description else None
+    if len(accepted) != 1 or "like" in constraint.description or constraint.accepts(ty.TensorType((1,), accepted[0])):
+        return None
+    return accepted[0]

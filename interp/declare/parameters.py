@@ -277,6 +277,19 @@ def list_of(kind: ParameterKind) -> ParameterKind:
     return ParameterKind(read, spell, lambda values: all(map(kind.accepts, values)))
 
 
+def bracketed(kind: ParameterKind) -> ParameterKind:
+    """Return the kind of a list of parameters of that kind in brackets, possibly empty: ``[[0, 1], [2, 3]]``."""
+
+    def read(p: TokenParser) -> tuple[Any, ...]:
+        p.expect("[")
+        return tuple(p.until("]", lambda: kind.read(p)))
+
+    def spell(values: tuple[Any, ...], names: Names) -> str:
+        return f"[{', '.join(kind.spell(value, names) for value in values)}]"
+
+    return ParameterKind(read, spell, lambda values: all(map(kind.accepts, values)))
+
+
 def flag(name: str) -> ParameterKind:
     """Return the kind of a flag: a word whose presence means True."""
 

@@ -126,7 +126,8 @@ _ROOT = "halfulp.interp.dialects"
 _NAMES = (
     "builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector", "affine", "gpu", "halfulp", "check",
     "flow", "util", "iree_codegen", "iree_cpu", "iree_gpu", "bufferization", "complex", "index", "linalg", "math",
-    "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter", "sdy",
+    "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter", "sdy", "tt", "ttg",
+    "ttng", "amdg", "rocdl",
 )
 # fmt: on
 # The modules of those that are not in the file ops.py of their own folder.
@@ -141,6 +142,8 @@ _FILES = {
     "chlo": "stablehlo.chlo_ops",
     "interpreter": "stablehlo.interpreter",
     "sdy": "sdy",
+    **{name: f"triton.{name}" for name in ("tt", "ttg", "ttng", "amdg")},
+    "rocdl": "triton.amdg",
 }
 
 # The module of each dialect: it defines a variable of the dialect's name.

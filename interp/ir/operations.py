@@ -546,7 +546,7 @@ def _symbol_path(symbol: SymbolRefAttr | str) -> tuple[str, ...]:
 #
 # Argument and result types of functions.
 
-FUNCTIONS = ("func.func", "llvm.func")
+FUNCTIONS = ("func.func", "llvm.func", "tt.func")
 """The ops that can be run by name."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import Literal
+from typing import ClassVar, Literal
 
 from halfulp.fp_formats.formats import BUILTIN_FORMATS, FORMATS, OTHER_FORMATS, FloatFormat, NanEncoding, p3109_format
 from halfulp.fp_formats.scalar import value
@@ -212,7 +212,12 @@ class OpaqueType(Type):
 
 @immutable
 class DialectType(Type):
-    """A type that a dialect declares: ``!dialect.mnemonic``. Subclasses have parameters."""
+    """A type that a dialect declares: ``!dialect.mnemonic``. Subclasses have parameters.
+
+    ``width``: the bits of the code of a value; None if values have no code.
+    """
+
+    width: ClassVar[int | None] = None
 
     dialect: str
     mnemonic: str
@@ -398,6 +403,8 @@ def element_width(element: Type) -> int | None:
             return element.format.bits
         case FixedType():
             return element.format.width
+        case DialectType():
+            return element.width
         case UniformQuantizedType() | AnyQuantizedType():
             return element.storage_width
     return None

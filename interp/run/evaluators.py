@@ -1,8 +1,8 @@
 """The evaluators that the declarations of ops name. They differ in what the code of an op takes.
 
 `Constant` takes nothing, `Elementwise` the elements of its operands, `OnValues` whole values, `OnRawSlots` the slots of
-a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, and `PerOp` chooses among the
-others.
+a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, `Launched` runs one several
+times, and `PerOp` chooses among the others.
 """
 
 from __future__ import annotations
@@ -244,6 +244,8 @@ class OnValues:
     no_lanes: bool = False
     #: Whether the rules of the op treat scalable vectors apart: they differ from those of vectors with the same sizes.
     scales: bool = False
+    #: The name of the user's function that an op calls, if it is not the name of the op.
+    external: Callable[[Operation], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +279,16 @@ class Entry:
 
     #: Makes the step that begins the function.
     build: Callable[[Operation, Compiler], frames.Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A function that a call from outside runs several times, such as a kernel for each program of a grid. A call from
+    inside of the program runs it once. It cannot run in lanes.
+    """
+
+    #: Runs it, with the compiled module, the function, the arguments, and what runs unknown ops; returns the results.
+    launch: Callable[[Any, Operation, Sequence[Any], frames.Outside | None], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)

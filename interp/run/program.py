@@ -18,7 +18,7 @@ from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation, result_types
 from halfulp.interp.run import frames
 from halfulp.interp.run.compiler import FunctionCompiler
-from halfulp.interp.run.evaluators import MachineCall
+from halfulp.interp.run.evaluators import Launched, MachineCall, OnValues, evaluator_of
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run, lift, lower
 from halfulp.interp.run.settings import Settings, recording_outside
 from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
@@ -69,6 +69,9 @@ class CompiledModule:
         """
         if outside is not None and self.settings.recorder is not None:
             outside = recording_outside(self.settings.recorder, outside)
+        evaluator = evaluator_of(op)
+        if isinstance(evaluator, Launched):
+            return evaluator.launch(self, op, arguments, outside)
         run = Run(self.settings, outside=outside)
         run.draws = self.draws(number)
         execute = run.execute
@@ -186,7 +189,12 @@ def _names_in(module: Module) -> frozenset[str]:
     if names is None:
         ops = list(module.walk())
         declared = (op.symbol_name or "" for op in ops if not any(region.blocks for region in op.regions))
-        names = _names[module] = frozenset(declared) | {op.name for op in ops}
+        named = {
+            evaluator.external(op)
+            for op in ops
+            if isinstance(evaluator := evaluator_of(op), OnValues) and evaluator.external is not None
+        }
+        names = _names[module] = frozenset(declared) | {op.name for op in ops} | named
     return names
 
 

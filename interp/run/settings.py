@@ -243,6 +243,20 @@ def _write_to_stdout(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
+_DIMENSIONS = 3
+_MOST_PROGRAMS = (1 << 31) - 1
+
+
+def _as_grid(given: Any) -> tuple[int, ...] | None:
+    """Return the sizes of a grid. Raises ValueError."""
+    if given is None:
+        return None
+    sizes = (given,) if isinstance(given, int) else tuple(given)
+    if not 1 <= len(sizes) <= _DIMENSIONS or not all(isinstance(n, int) and 1 <= n <= _MOST_PROGRAMS for n in sizes):
+        raise ValueError(f"grid: {given!r} is not a grid; give one to three positive integers, as in grid=(4, 1)")
+    return sizes
+
+
 def _as_model(given: object) -> str:
     """Return a model of tile operations as text. Raise ValueError for anything else."""
     from halfulp.semantics.matrix_units.chips import as_model, model_hint
@@ -300,6 +314,13 @@ class Settings:
             "'chip:NAME' (as the matrix unit of that chip), or an `Accumulator` (also as text, 'custom:bits=25')"
         ),
     )
+    grid: tuple[int, ...] | int | None = field(
+        default=None,
+        metadata=about(
+            "the number of programs of a kernel of Triton along x, y and z: ``(4, 1)``, or an integer; those left out "
+            "are 1"
+        ),
+    )
     random: str | None = field(
         default=None,
         metadata=about(
@@ -328,6 +349,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.mma != "exact":
             object.__setattr__(self, "mma", _as_model(self.mma))
+        object.__setattr__(self, "grid", _as_grid(self.grid))
         try:
             object.__setattr__(self, "random", None if self.random is None else source_of(self.random).text)
         except ValueError as error:

@@ -156,7 +156,7 @@ def call(op: Operation, low: FunctionLowering) -> None:
     """Make the machine code of func.call of a function with a body."""
     symbol = op.prop("callee", SymbolRefAttr)
     target = low.compiler.module.lookup(symbol, op)
-    if target is None or target.name != "func.func":
+    if target is None or target.name != _function_of(op):
         raise NotCompiled(f"'{symbol}' is not a function")
     low.call(op, target, op.operands)
 
@@ -166,8 +166,13 @@ def call(op: Operation, low: FunctionLowering) -> None:
 # The rules of functions: signatures, bodies, calls and returns.
 
 
-def _similar_function(name: str, symbols: Mapping[str, Operation]) -> str | None:
-    return did_you_mean(f"@{name}", (f"@{known}" for known, op in symbols.items() if op.name == "func.func"))
+def _function_of(op: Operation) -> str:
+    """Return the name of the functions that an op calls or ends: `func.func`, or `tt.func` for the ops of Triton."""
+    return f"{op.name.partition('.')[0]}.func"
+
+
+def _similar_function(name: str, symbols: Mapping[str, Operation], function: str = "func.func") -> str | None:
+    return did_you_mean(f"@{name}", (f"@{known}" for known, op in symbols.items() if op.name == function))
 
 
 def verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
@@ -176,10 +181,9 @@ def verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
     if not isinstance(callee, SymbolRefAttr):
         return
     target = symbols.get(callee.root)
-    if target is None or target.name != "func.func":
-        raise call.rule_broken(
-            f"'{callee.root}' does not reference a valid function", hint=_similar_function(callee.root, symbols)
-        )
+    if target is None or target.name != _function_of(call):
+        hint = _similar_function(callee.root, symbols, _function_of(call))
+        raise call.rule_broken(f"'{callee.root}' does not reference a valid function", hint=hint)
     type = type_of_function(target)
     if type is None:
         return
@@ -282,8 +286,8 @@ def verify_function(function: Operation) -> str | None:
 def verify_return(operation: Operation) -> str | None:
     """Return what is wrong with the number or the types of returned values, or None."""
     function = operation.parent_op
-    if function is None or function.name != "func.func":
-        return "expects parent op 'func.func'"
+    if function is None or function.name != _function_of(operation):
+        return f"expects parent op '{_function_of(operation)}'"
     type = type_of_function(function)
     declared = () if type is None else type.results
     count = len(operation.operands)
@@ -302,7 +306,7 @@ def verify_return(operation: Operation) -> str | None:
 
 func = d.Dialect("func")
 
-_ARGUMENT_ATTRIBUTES = (
+ARGUMENT_ATTRIBUTES = (
     d.Property("arg_attrs", d.DICTIONARY_ARRAY_ATTR, optional=True),
     d.Property("res_attrs", d.DICTIONARY_ARRAY_ATTR, optional=True),
 )
@@ -330,7 +334,7 @@ func.op(
     "func",
     custom=FUNCTION,
     properties=(
-        *_ARGUMENT_ATTRIBUTES,
+        *ARGUMENT_ATTRIBUTES,
         d.Property("dlti", d.ANY_ATTR, optional=True, since=d.Schema.LLVM24, late=True),
         d.Property("function_type", d.FUNCTION_TYPE_ATTR),
         d.Property("no_inline", d.UNIT_ATTR, optional=True),
@@ -355,7 +359,7 @@ def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operatio
     """Return the function that a symbol names, seen from ``op``."""
     assert isinstance(symbol, at.SymbolRefAttr)
     target = compiler.module.lookup(symbol, op)
-    if target is None or target.name != "func.func":
+    if target is None or target.name != _function_of(op):
         raise Unsupported(f"'{symbol}' is not a function", location=op.location, op=op.name)
     return target
 
@@ -496,18 +500,20 @@ def _external_call(
     return call
 
 
+CALL = OnFrames(_call, words=call)
+
 func.op(
     "call",
     "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
     operands=(d.variadic("operands", d.ANY),),
     results=(d.variadic("results", d.ANY),),
     properties=(
-        *_ARGUMENT_ATTRIBUTES,
+        *ARGUMENT_ATTRIBUTES,
         d.Property("callee", d.FLAT_SYMBOL_REF_ATTR),
         d.Property("no_inline", d.UNIT_ATTR, optional=True),
     ),
     verify_symbols=verify_call,
-    evaluate=OnFrames(_call, words=call),
+    evaluate=CALL,
 )
 
 
@@ -516,7 +522,7 @@ func.op(
     "$callee `(` $callee_operands `)` attr-dict `:` type($callee)",
     operands=(d.Slot("callee", d.FUNCTION), d.variadic("callee_operands", d.ANY)),
     results=(d.variadic("results", d.ANY),),
-    properties=_ARGUMENT_ATTRIBUTES,
+    properties=ARGUMENT_ATTRIBUTES,
     type_rules=(_TYPES_OF_CALLEE,),
     evaluate=OnFrames(_call_indirect),
 )

@@ -1,0 +1,151 @@
+"""Tensor descriptors: blocks of a tensor in memory. Elements outside of the tensor are loaded as 0 or as a NaN, and are
+not stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.interp.dialects.elements import reshaped
+from halfulp.interp.dialects.triton import memory
+from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.types import DescriptorType, mask_type, pointer_to
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.frames import Function, Run, lift
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+
+_NAN = 2
+"""The padding with NaNs."""
+
+
+class Descriptor(NamedTuple):
+    """A tensor in memory: the number of its allocation, the offset of its first element in bytes, its sizes, its
+    strides in elements, and whether elements outside of it are NaNs.
+    """
+
+    number: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    nan: bool
+
+
+def _number(op: Operation, slot: Any, type_: ty.Type, what: str) -> int:
+    """Return the signed number in a slot. Raises UndefinedBehavior for poison."""
+    value: Value = lift(slot, type_)
+    if value.poison is not None:
+        raise undefined(op, f"{what} is poison: {value.origin()}")
+    width = ty.width_of(type_)
+    (code,) = codes_to_ints(value.bits, width)
+    return code - (1 << width) if code >> width - 1 else code
+
+
+def _make(op: Operation, settings: Settings) -> Function:
+    type_ = op.results[0].type
+    assert isinstance(type_, DescriptorType)
+    rank, nan = len(type_.shape), integer_of(op, "padding") == _NAN
+    names = ["the base", *["a size"] * rank, *["a stride"] * rank]
+
+    def make(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        base, *sizes = (
+            _number(op, slot, value.type, name) for slot, value, name in zip(slots, op.operands, names, strict=True)
+        )
+        offset = np.uint64(base & (1 << 64) - 1).astype(np.int64)
+        return (Descriptor(base >> 64, int(offset), tuple(sizes[:rank]), tuple(sizes[rank:]), nan),)
+
+    return make
+
+
+MAKE = OnValues(_make, raw=True)
+
+Indices = list[npt.NDArray[np.int64]]
+"""For each dimension the indices of the elements of a block; they broadcast to its shape."""
+
+
+def _block(op: Operation, shape: Sequence[int], slots: Sequence[Any]) -> Indices:
+    """Return the indices of a block whose first element the operands name."""
+    grid = np.indices(tuple(shape), dtype=np.int64, sparse=True)
+    starts = [_number(op, slot, ty.I32, "an index") for slot in slots]
+    return [axis + start for axis, start in zip(grid, starts, strict=True)]
+
+
+def _rows(op: Operation, shape: Sequence[int], slots: Sequence[Any]) -> Indices:
+    """Return the indices of rows, whose numbers a tensor has, and of columns from a place on."""
+    rows: Value = slots[0]
+    if rows.poison is not None:
+        raise undefined(op, "the number of a row is poison")
+    signed = rows.bits.view(np.dtype(f"i{rows.bits.dtype.itemsize}")).astype(np.int64)
+    return [signed[:, np.newaxis], _number(op, slots[1], ty.I32, "an index") + np.arange(shape[-1], dtype=np.int64)]
+
+
+def _pointers(tensor: Descriptor, indices: Indices, size: int, type_: ty.Type) -> tuple[Value, Value]:
+    """Return the pointers to the elements of a block, and the mask of those that are inside of the tensor."""
+    shape = np.broadcast_shapes(*(axis.shape for axis in indices))
+    bits = np.empty((*shape, 2), np.uint64)
+    bits[..., 1] = tensor.number
+    steps = sum(axis * (stride * size) for axis, stride in zip(indices, tensor.strides, strict=True))
+    bits[..., 0] = np.asarray(tensor.offset + steps).view(np.uint64)
+    inside = np.ones(shape, bool)
+    for axis, limit in zip(indices, tensor.shape, strict=True):
+        inside &= (axis >= 0) & (axis < limit)
+    held = ty.TensorType(shape, ty.element_type(type_))
+    return Value(pointer_to(held), bits), Value(mask_type(held), inside.view(np.uint8))
+
+
+Where = Callable[[Operation, Sequence[int], Sequence[Any]], Indices]
+
+
+def _loading(where: Where) -> OnValues:
+    def build(op: Operation, settings: Settings) -> Function:
+        type_, block = op.results[0].type, op.operands[0].type
+        assert isinstance(block, DescriptorType)
+        access = memory.Access(op, pointer_to(type_), settings)
+        element = ty.element_type(type_)
+        nan = element.format.nan_code if isinstance(element, ty.FloatType) else 0
+
+        def load(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+            tensor: Descriptor = slots[0]
+            shape = block.shape if where is _block else sizes_of(type_)
+            pointers, mask = _pointers(tensor, where(op, shape, slots[1:]), access.size, type_)
+            held = ty.TensorType(pointers.shape, element)
+            other = Value(held, np.full(pointers.shape, (nan or 0) if tensor.nan else 0, access.dtype))
+            loaded = memory.load(access, run, pointers, mask, other, held)
+            return (reshaped(loaded, type_, sizes_of(type_)),)
+
+        return load
+
+    return OnValues(build, raw=True)
+
+
+def _storing(where: Where, stored: int) -> OnValues:
+    """``stored``: the number of the operand that is stored."""
+
+    def build(op: Operation, settings: Settings) -> Function:
+        type_, block = op.operands[stored].type, op.operands[0].type
+        assert isinstance(block, DescriptorType)
+        access = memory.Access(op, pointer_to(type_), settings)
+
+        def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+            tensor: Descriptor = slots[0]
+            rest = [slot for place, slot in enumerate(slots) if place not in (0, stored)]
+            shape = block.shape if where is _block else sizes_of(type_)
+            pointers, mask = _pointers(tensor, where(op, shape, rest), access.size, type_)
+            value = reshaped(slots[stored], ty.TensorType(pointers.shape, ty.element_type(type_)), pointers.shape)
+            memory.store(access, run, pointers, value, mask)
+            return ()
+
+        return store
+
+    return OnValues(build, raw=True)
+
+
+LOAD, GATHER = _loading(_block), _loading(_rows)
+STORE, SCATTER = _storing(_block, 1), _storing(_rows, 3)

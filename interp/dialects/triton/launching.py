@@ -1,0 +1,229 @@
+"""A launch of a kernel: its programs one after the other, on memory that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from halfulp.interp.dialects.llvm import memory as mem
+from halfulp.interp.dialects.triton import memory
+from halfulp.interp.dialects.triton.types import PointerType
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
+from halfulp.interp.ir.operations import Operation, argument_types
+from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.coerce import as_array
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.elements import check_clean
+from halfulp.interp.values.value import Value, to_value
+from halfulp.semantics.kernel import Origins
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+def is_pointer(type_: ty.Type) -> bool:
+    """Tell whether an argument of a kernel points to memory."""
+    return isinstance(type_, PointerType)
+
+
+def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
+    """Return the memory that an argument of a kernel points to.
+
+    ``data``: a `Buffer`, or an array or CPU tensor of any shape with the elements of the pointer (or their raw bits, in
+    unsigned integers): the kernel writes into it. Any other data, such as a `Value` or a read-only array, must not be
+    written.
+
+    Raises TypeMismatch for other elements, and for elements that do not lie one after the other.
+    """
+    assert isinstance(type_, PointerType)
+    element = type_.element
+    if isinstance(data, Buffer):
+        if data.type.element != element:
+            raise TypeMismatch(f"{what}: expected memory of '{element}', for '{type_}', got a buffer of '{data.type}'")
+        if not data.is_contiguous:
+            raise TypeMismatch(f"{what}: the elements of the buffer do not lie one after the other")
+        return data
+    if isinstance(data, Value):
+        value = to_value(data, ty.TensorType((None,) * len(data.shape), element), what)
+        return _constant(Buffer.from_numpy(value))
+    array = as_array(data, what)
+    dtype, trailing = code_layout(element)
+    codes = to_value(array, ty.TensorType((None,) * array.ndim, element), what)
+    if trailing or array.dtype.itemsize != dtype.itemsize or (not isinstance(data, np.ndarray) and array.base is None):
+        return _constant(Buffer.from_numpy(codes))
+    if not array.flags.c_contiguous:
+        raise TypeMismatch(
+            f"{what}: the elements of the array do not lie one after the other",
+            hint="give np.ascontiguousarray(x), and pass the strides to the kernel",
+        )
+    held = Allocation(element, 0, what)
+    held.bits = array.reshape(-1).view(dtype)
+    if not held.bits.size:
+        held.bits = np.zeros(1, dtype)
+    held.constant = not array.flags.writeable
+    shape = array.shape
+    return Buffer(ty.MemRefType(shape, element), held, 0, shape, _strides(shape))
+
+
+def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+
+
+def _constant(buffer: Buffer) -> Buffer:
+    buffer.allocation.constant = True
+    return buffer
+
+
+def check_stored(data: Any, memory_: Buffer, what: str) -> None:
+    """Raise TypeMismatch if a kernel stored poison in an array of the caller, which cannot say so."""
+    if isinstance(data, Buffer):
+        return
+    try:
+        check_clean(memory_.load())
+    except TypeMismatch as error:
+        error.message = f"{what}: the kernel stored poison in the array: {error.message}"
+        error.hint = "give a hu.Buffer, which says which elements are poison"
+        raise
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+class _Lent(NamedTuple):
+    """The memory of an argument while the kernel runs: the buffer of the caller, and its bytes."""
+
+    buffer: Buffer
+    memory: mem.Memory
+    size: int
+
+
+def _lend(buffer: Buffer, source: str, origins: Origins) -> _Lent:
+    """Return the memory of a buffer as bytes: the same bytes, and a copy of the poison and the marks."""
+    held = buffer.allocation
+    codes = held.bits[buffer.offset : buffer.offset + prod(buffer.shape)]
+    size = codes.dtype.itemsize
+    lent = mem.Memory(source, codes.nbytes, mem.CALLER_ALIGNMENT, origins, written=True)
+    lent.data, lent.constant = codes.view(np.uint8), held.constant
+    part = slice(buffer.offset, buffer.offset + prod(buffer.shape))
+    if held.poison is not None and held.origins is not None:
+        ids = np.repeat(origins.adopt(held.poison[part], held.origins), size)
+        lent.ids_to_write(origins)[:] = ids
+        np.frombuffer(lent.lost, np.uint8)[:] = np.where(ids != 0, 0xFF, 0)
+    if held.open is not None:
+        lent.open = np.repeat(held.open[part], size)
+    return _Lent(buffer, lent, size)
+
+
+def _give_back(lent: _Lent, origins: Origins) -> None:
+    """Note the poison and the marks of the elements in the memory of the caller."""
+    buffer, memory_, size = lent
+    held, part = buffer.allocation, slice(buffer.offset, buffer.offset + prod(buffer.shape))
+    if memory_.ids is not None:
+        held.adopted(origins)
+        if held.poison is None:
+            held.poison = np.zeros(len(held), np.uint16)
+        # An element is poison if any of its bytes is: an access of another type may have written a part.
+        held.poison[part] = memory_.ids.reshape(-1, size).max(axis=1)
+        if not held.poison.any():
+            held.poison = None
+    if memory_.open is not None:
+        if held.open is None:
+            held.open = np.zeros(len(held), memory_.open.dtype)
+        held.open[part] = memory_.open[::size]
+
+
+# --- launch -----------------------------------------------------------------------------------------------------------
+
+
+class Compiled(Protocol):
+    """The parts of a `halfulp.interp.run.program.CompiledModule` that a launch uses."""
+
+    settings: Settings
+
+    def function(self, op: Operation) -> FunctionCode:
+        """Return the code of a function with a body."""
+
+    def finish(
+        self,
+        op: Operation,
+        run: Run,
+        frame: Frame,
+        arguments: Sequence[Any],
+        execute: Callable[[Frame], None] | None = None,
+    ) -> tuple[Value, ...]:
+        """Execute a run from its first frame."""
+
+    def draws(self, number: int) -> Any:
+        """Return the random bits of the run with this number."""
+
+
+def launch(
+    program: Compiled, kernel: Operation, arguments: Sequence[Any], outside: Outside | None
+) -> tuple[Value, ...]:
+    """Run a kernel for each program of the grid of the settings; x counts fastest.
+
+    ``arguments``: a `Buffer` for each pointer, else a `Value`. Raises TypeMismatch without a grid, and the errors of
+    the programs, each with the place of its program.
+    """
+    grid = program.settings.grid
+    if grid is None:
+        raise TypeMismatch(
+            f"@{kernel.symbol_name} is a kernel of Triton, which runs once for each program of a grid",
+            location=kernel.location,
+            hint="give the grid: grid=(4, 1) (--grid=4,1)",
+        )
+    assert not isinstance(grid, int)  # the settings make a tuple of it
+    x, y, z = (*grid, 1, 1)[:3]
+    sizes = x, y, z
+    origins, shared = Origins(), memory.Shared(prod(sizes) > 1)
+    lent: dict[tuple[int, int], tuple[int, _Lent]] = {}
+    given: list[Any] = []
+    for number, (argument, type_) in enumerate(zip(arguments, argument_types(kernel), strict=True)):
+        if not isinstance(argument, Buffer):
+            given.append(argument)
+            continue
+        key = _address(argument)
+        if key not in lent:
+            made = _lend(argument, f"argument {number}{_label(kernel, number)}", origins)
+            lent[key] = shared.add(made.memory), made
+        given.append(Value(type_, memory.code_of(lent[key][0])))
+    results: tuple[Value, ...] = ()
+    steps = program.settings.max_steps
+    try:
+        for index, place in enumerate(_places(sizes)):
+            run = Run(program.settings, outside=outside)
+            run.origins, run.steps = origins, steps
+            run.draws = program.draws(index)
+            memory.begin(run, shared, memory.Program(place, sizes, index))
+            try:
+                results = program.finish(kernel, run, Frame(program.function(kernel), run, None, (), None), given)
+            except HalfulpError as error:
+                error.message += f" (program {list(place)} of the grid {list(sizes)})"
+                raise
+            steps = run.steps
+    finally:
+        for _, each in lent.values():
+            _give_back(each, origins)
+    return results
+
+
+def _places(sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+    for z, y, x in product(*map(range, reversed(sizes))):
+        yield x, y, z
+
+
+def _address(buffer: Buffer) -> tuple[int, int]:
+    """Return what two arguments with the same memory have in common."""
+    codes = buffer.allocation.bits[buffer.offset :]
+    return int(codes.__array_interface__["data"][0]), prod(buffer.shape)
+
+
+def _label(kernel: Operation, number: int) -> str:
+    label = kernel.regions[0].blocks[0].arguments[number].label
+    return f" ({label})" if label else ""

@@ -1,0 +1,409 @@
+"""Memory of kernels: pointers as codes, and accesses through tensors of them.
+
+The code of a pointer has two words: the byte offset, and the number of an allocation in the table of the launch, 0 for
+none. An access is undefined outside of its allocation, at an offset that is no multiple of the size of the element,
+through a poison pointer, and with a poison mask. An element that the mask leaves out touches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.formats import Codes, Mask
+from halfulp.interp.dialects.elementwise import COMBINING, elementwise_op
+from halfulp.interp.dialects.llvm import memory as mem
+from halfulp.interp.dialects.triton.types import PointerType
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
+from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.run.evaluators import evaluator_of
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Open, Origin, first_place
+
+_TABLE = "memory of a kernel"
+
+
+class Program(NamedTuple):
+    """A program of a grid: its place, the sizes of the grid, and its number in the order of execution."""
+
+    place: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    number: int
+
+
+class Shared:
+    """What the programs of a launch share.
+
+    ``memories``: the allocations, by number less one. ``writers``: for each of them the number of the program that
+    last wrote a byte without an atomic op, -1 for none; it is kept if there is more than one program.
+    """
+
+    def __init__(self, several: bool) -> None:
+        self.memories: list[mem.Memory] = []
+        self.writers: list[npt.NDArray[np.int32]] = []
+        self._several = several
+
+    def add(self, memory: mem.Memory) -> int:
+        """Return the number of an allocation."""
+        self.memories.append(memory)
+        self.writers.append(np.full(memory.size if self._several else 0, -1, np.int32))
+        return len(self.memories)
+
+    def number_of(self, memory: mem.Memory) -> int:
+        """Return the number of an allocation, 0 for none."""
+        return next((number for number, known in enumerate(self.memories, 1) if known is memory), 0)
+
+
+def begin(run: Run, shared: Shared, program: Program) -> None:
+    """Note what belongs to the run of one program."""
+    run.kept[_TABLE] = shared, program
+
+
+def shared_of(run: Run) -> Shared:
+    """Return what the programs share; nothing for a function that is called alone."""
+    return _state(run)[0]
+
+
+def program_of(run: Run) -> Program:
+    """Return the program that runs."""
+    return _state(run)[1]
+
+
+def _state(run: Run) -> tuple[Shared, Program]:
+    state: tuple[Shared, Program] | None = run.kept.get(_TABLE)
+    if state is None:
+        state = run.kept[_TABLE] = Shared(False), Program((0, 0, 0), (1, 1, 1), 0)
+    return state
+
+
+def code_of(number: int, offset: int = 0) -> Codes:
+    """Return the code of a pointer."""
+    return np.array([offset & mem.ADDRESS_MASK, number], np.uint64)
+
+
+# --- places -----------------------------------------------------------------------------------------------------------
+
+
+class _Part(NamedTuple):
+    """The accessed elements of one allocation: its number and memory, the positions of the elements, and their places
+    in the memory, in elements.
+    """
+
+    number: int
+    memory: mem.Memory
+    positions: npt.NDArray[np.intp]
+    places: npt.NDArray[np.intp]
+
+
+class Access:
+    """The accesses of an op through a pointer, or through each pointer of a tensor, to elements of one type."""
+
+    def __init__(self, op: Operation, pointer: ty.Type, settings: Settings) -> None:
+        self.op = op
+        element = ty.element_type(pointer)
+        assert isinstance(element, PointerType)
+        self.element = element.element
+        if ty.element_width(self.element) is None and not isinstance(self.element, PointerType):
+            raise Unsupported(
+                f"memory of elements of type '{self.element}' is not run", location=op.location, op=op.name
+            )
+        self.dtype, self.trailing = code_layout(self.element)
+        self.size = self.dtype.itemsize
+        if self.trailing or (ty.element_width(self.element) or 0) not in (1, 8, 16, 32, 64):
+            raise Unsupported(
+                f"memory of elements of type '{self.element}' is not run", location=op.location, op=op.name
+            )
+        self.settings = settings
+
+    def active(self, pointers: Value, mask: Value | None) -> npt.NDArray[np.intp]:
+        """Return the positions of the elements that are accessed, in row-major order. Raises UndefinedBehavior."""
+        count = int(np.prod(pointers.shape, dtype=np.int64))
+        if mask is None:
+            found = np.arange(count)
+        else:
+            if mask.poison is not None:
+                raise self._at(pointers.shape, mask.poisoned.reshape(-1), f"the mask is poison: {_origin(mask)}")
+            found = np.flatnonzero(mask.bits)
+        if pointers.poison is not None:
+            spoiled = np.zeros(count, bool)
+            spoiled[found] = pointers.poison.reshape(-1)[found] != 0
+            if spoiled.any():
+                raise self._at(pointers.shape, spoiled, f"the pointer is poison: {_origin(pointers, spoiled)}")
+        return found
+
+    def parts(self, run: Run, pointers: Value, active: npt.NDArray[np.intp], writes: bool = False) -> Iterator[_Part]:
+        """Yield the accessed elements of each allocation. Raises UndefinedBehavior."""
+        codes = pointers.bits.reshape(-1, 2)[active]
+        numbers, offsets = codes[:, 1], codes[:, 0]
+        memories = shared_of(run).memories
+        for number in np.unique(numbers) if len(numbers) and (numbers != numbers[0]).any() else numbers[:1]:
+            own = slice(None) if (numbers == number).all() else np.flatnonzero(numbers == number)
+            memory = memories[int(number) - 1] if number else mem.NOWHERE
+            positions, places = active[own], offsets[own]
+            last = np.uint64(max(memory.size - self.size, 0))
+            outside = places > last if memory.size >= self.size else np.ones(len(places), bool)
+            if outside.any():
+                raise self._wrong(pointers.shape, positions, outside, places, memory, "is outside of")
+            steps, rest = np.divmod(places, np.uint64(self.size))
+            if rest.any():
+                raise self._wrong(pointers.shape, positions, rest != 0, places, memory, "is misaligned in")
+            if writes and memory.constant:
+                all_ = np.ones(len(places), bool)
+                raise self._wrong(pointers.shape, positions, all_, places, memory, "must not be written in")
+            yield _Part(int(number), memory, positions, steps.astype(np.intp))
+
+    def elements(self, memory: mem.Memory) -> Codes:
+        """Return the codes of an allocation, writable."""
+        whole = memory.size - memory.size % self.size
+        codes: Codes = np.frombuffer(memory.data, np.uint8)[:whole].view(self.dtype)
+        return codes
+
+    def bytes_at(self, places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Return the places of the bytes of elements, [elements, bytes]."""
+        return places[:, np.newaxis] * self.size + np.arange(self.size)
+
+    def _wrong(
+        self,
+        shape: tuple[int, ...],
+        positions: npt.NDArray[np.intp],
+        wrong: Mask,
+        offsets: Codes,
+        memory: mem.Memory,
+        how: str,
+    ) -> UndefinedBehavior:
+        first = int(np.argmax(wrong))
+        offset = int(offsets[first].astype(np.int64))
+        every = np.zeros(int(np.prod(shape, dtype=np.int64)), bool)
+        every[positions[wrong]] = True
+        held = f"the {memory.size} bytes of {memory.source}" if memory is not mem.NOWHERE else "memory: null"
+        return self._at(shape, every, f"byte {offset}, an element of {self.size} bytes, {how} {held}")
+
+    def _at(self, shape: tuple[int, ...], wrong: Mask, message: str) -> UndefinedBehavior:
+        where = first_place(wrong.reshape(shape)) if shape else ()
+        count = f", the first of {np.count_nonzero(wrong)}" if np.count_nonzero(wrong) > 1 else ""
+        return undefined(self.op, f"{message}{f' (element {[int(k) for k in where]}{count})' if where else ''}")
+
+    def conflict(
+        self, shape: tuple[int, ...], positions: npt.NDArray[np.intp], memory: mem.Memory, message: str
+    ) -> UndefinedBehavior:
+        """Return the error of elements that are written twice with different bits."""
+        every = np.zeros(int(np.prod(shape, dtype=np.int64)), bool)
+        every[positions] = True
+        return self._at(shape, every, f"{message} of {memory.source}")
+
+
+def _origin(value: Value, where: Mask | None = None) -> str:
+    mask = value.poisoned if where is None else where.reshape(value.shape)
+    return str(value.origin(*(first_place(mask) if value.shape else ())))
+
+
+# --- loads ------------------------------------------------------------------------------------------------------------
+
+
+def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: Value | None, type_: ty.Type) -> Value:
+    """Return what is loaded. Elements that the mask leaves out are those of ``other``, else poison."""
+    active = access.active(pointers, mask)
+    shape, count = pointers.shape, int(np.prod(pointers.shape, dtype=np.int64))
+    bits = np.zeros(count, access.dtype)
+    ids: Any = None
+    marks: Any = None
+    whole = len(active) == count
+    if not whole and other is not None:
+        bits[:] = other.bits.reshape(-1)
+        ids = None if other.poison is None else other.poison.reshape(-1).copy()
+        marks = None if other.open is None else np.array(np.broadcast_to(other.open, shape)).reshape(-1)
+        for each in (ids, marks):
+            if each is not None:
+                each[active] = 0
+    elif not whole:
+        ids = np.zeros(count, np.uint16)
+        left = np.ones(count, bool)
+        left[active] = False
+        origin = Origin(
+            access.op.name,
+            spell_place(access.op.location),
+            "the mask leaves the element out, and no other value is given",
+            first_place(left.reshape(shape)) if shape else (),
+        )
+        ids[left] = run.origins.id_of(origin)
+        for listener in access.settings.listeners:
+            listener.poison_born(access.op, origin, int(np.count_nonzero(left)))
+    for _, memory, positions, places in access.parts(run, pointers, active):
+        bits[positions] = access.elements(memory)[places]
+        if memory.ids is not None:
+            memory.adopted(run.origins)
+            lost = np.frombuffer(memory.lost, np.uint8)[access.bytes_at(places)].any(axis=1)
+            if lost.any():
+                ids = np.zeros(count, np.uint16) if ids is None else ids
+                ids[positions] = np.where(lost, memory.ids[places * access.size], 0)
+        if memory.open is not None:
+            marks = np.zeros(count, memory.open.dtype) if marks is None else marks
+            marks[positions] = memory.open[places * access.size]
+    if access.element == ty.I1:
+        bits &= np.uint8(1)
+    if ids is not None and not ids.any():
+        ids = None
+    return Value(
+        type_,
+        bits.reshape(shape),
+        None if ids is None else ids.reshape(shape),
+        None if marks is None or not marks.any() else marks.reshape(shape),
+        None if ids is None else run.origins,
+    )
+
+
+# --- stores -----------------------------------------------------------------------------------------------------------
+
+
+def store(access: Access, run: Run, pointers: Value, value: Value, mask: Value | None) -> None:
+    """Store the elements that the mask does not leave out. Raises UndefinedBehavior for a race."""
+    active = access.active(pointers, mask)
+    codes = value.bits.reshape(-1)
+    shared, program = _state(run)
+    for number, memory, positions, places in access.parts(run, pointers, active, writes=True):
+        elements, new = access.elements(memory), codes[positions]
+        writers = shared.writers[number - 1]
+        if len(writers):
+            before = writers[places * access.size]
+            raced = (before >= 0) & (before != program.number) & (elements[places] != new)
+            if raced.any():
+                other = int(before[np.argmax(raced)])
+                raise access.conflict(
+                    pointers.shape, positions[raced], memory,
+                    f"a race: program {other} wrote other bits to byte {int(places[np.argmax(raced)]) * access.size}",
+                )  # fmt: skip
+            writers[access.bytes_at(places)] = program.number
+        elements[places] = new
+        differs = elements[places] != new
+        if differs.any():
+            raise access.conflict(
+                pointers.shape, positions[differs], memory,
+                f"two elements are stored with different bits to byte {int(places[np.argmax(differs)]) * access.size}",
+            )  # fmt: skip
+        _mark(access, run, memory, places, positions, value)
+
+
+def _mark(
+    access: Access,
+    run: Run,
+    memory: mem.Memory,
+    places: npt.NDArray[np.intp],
+    positions: npt.NDArray[np.intp],
+    value: Value,
+) -> None:
+    """Note the poison and the marks of stored elements."""
+    if value.poison is not None or memory.ids is not None:
+        ids = memory.ids_to_write(run.origins)
+        stored = 0 if value.poison is None else value.poison.reshape(-1)[positions][:, np.newaxis]
+        where = access.bytes_at(places)
+        ids[where] = stored
+        np.frombuffer(memory.lost, np.uint8)[where] = np.where(np.asarray(stored) != 0, 0xFF, 0)
+    if value.open is not None or memory.open is not None:
+        marks = 0 if value.open is None else np.broadcast_to(value.open, value.shape).reshape(-1)[positions]
+        if memory.open is None:
+            memory.open = np.zeros(memory.size, np.asarray(marks).dtype)
+        memory.open[places * access.size] = marks
+
+
+# --- atomics ----------------------------------------------------------------------------------------------------------
+
+_RMW = {
+    "and": "andi", "or": "ori", "xor": "xori", "add": "addi", "fadd": "addf", "max": "maxs", "min": "mins",
+    "umax": "maxu", "umin": "minu",
+}  # fmt: skip
+"""The ways of atomic_rmw to combine, by those of arith; ``exch`` takes the new value."""
+
+
+def combining(op: Operation, kind: str, element: ty.Type, settings: Settings) -> Callable[[int, int], int]:
+    """Return the function of old and given code by which an atomic op makes the new code."""
+    if kind == "exch":
+        return lambda old, given: given
+    inner = elementwise_op(COMBINING[_RMW[kind]].op, (element, element), element)
+    kernel = evaluator_of(inner).build(inner, settings)
+
+    def combine(old: int, given: int) -> int:
+        found = kernel.scalar(old, given)
+        assert isinstance(found, int)
+        return found
+
+    return combine
+
+
+Update = Callable[[int, Sequence[int]], int]
+"""Makes the new code from the old one and those of the other operands."""
+
+
+def update(
+    access: Access,
+    run: Run,
+    pointers: Value,
+    operands: Sequence[Value],
+    mask: Value | None,
+    type_: ty.Type,
+    combine: Update,
+    inexact: bool,
+) -> Value:
+    """Replace elements in row-major order, and return what was there before. ``inexact``: whether the result depends
+    on the order, which the language leaves open.
+    """
+    active = access.active(pointers, mask)
+    shape, count = pointers.shape, int(np.prod(pointers.shape, dtype=np.int64))
+    spoiled = next((value for value in operands if value.poison is not None), None)
+    if spoiled is not None and spoiled.poison is not None and (spoiled.poison.reshape(-1)[active] != 0).any():
+        raise undefined(access.op, f"an operand of an atomic op is poison: {_origin(spoiled)}")
+    bits = np.zeros(count, access.dtype)
+    given = [value.bits.reshape(-1) for value in operands]
+    where: dict[int, tuple[Codes, int, mem.Memory]] = {}
+    for _, memory, positions, places in access.parts(run, pointers, active, writes=True):
+        if memory.ids is not None and np.frombuffer(memory.lost, np.uint8)[access.bytes_at(places)].any():
+            raise undefined(access.op, f"an atomic op reads poison of {memory.source}")
+        elements = access.elements(memory)
+        where.update((int(at), (elements, int(place), memory)) for at, place in zip(positions, places, strict=True))
+    for at in active:
+        elements, place, memory = where[int(at)]
+        old = int(elements[place])
+        bits[at] = old
+        elements[place] = combine(old, [int(each[at]) for each in given])
+        if inexact and access.settings.track_open:
+            if memory.open is None:
+                memory.open = np.zeros(memory.size, np.uint8)
+            memory.open[place * access.size] |= Open.VALUE.value
+    marks = None
+    if access.settings.track_open:
+        marks = np.full(shape, Open.VALUE.value, np.uint8)
+    return Value(type_, bits.reshape(shape), None, marks)
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+
+def addresses(run: Run, pointers: Value, type_: ty.Type) -> Value:
+    """Return the addresses of pointers."""
+    codes = pointers.bits.reshape(-1, 2)
+    memories = shared_of(run).memories
+    bases = {
+        int(number): mem.address_of(run, mem.Pointer(memories[int(number) - 1], 0) if number else mem.NULL)
+        for number in np.unique(codes[:, 1])
+    }
+    starts = np.array([bases[int(number)] for number in codes[:, 1]], np.uint64)
+    with np.errstate(over="ignore"):
+        bits = (codes[:, 0] + starts).reshape(pointers.shape)
+    return Value(type_, bits, pointers.poison, pointers.open, pointers.origins)
+
+
+def pointers_at(run: Run, value: Value, type_: ty.Type) -> Value:
+    """Return the pointers with some addresses, into allocations of which the program asked for an address before."""
+    shared = shared_of(run)
+    bits = np.zeros((*value.shape, 2), np.uint64)
+    flat = bits.reshape(-1, 2)
+    for at, address in enumerate(value.bits.reshape(-1)):
+        memory, offset = mem.pointer_at(run, int(address))
+        flat[at] = offset & mem.ADDRESS_MASK, shared.number_of(memory)
+    return Value(type_, bits, value.poison, value.open, value.origins)

@@ -1,0 +1,127 @@
+"""Kernels of the folder data/triton: each result lies within the bound of its formats of the formula in float64."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from tables import each_row
+
+import halfulp as hu
+
+PROGRAMS = Path(__file__).parents[3] / "data" / "triton"
+DTYPES = {
+    "fp32": np.float32,
+    "fp16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i32": np.int32,
+    "i8": np.int8,
+    "fp8e4nv": ml_dtypes.float8_e4m3fn,
+    "fp8e4b8": ml_dtypes.float8_e4m3fnuz,
+}
+Floats = npt.NDArray[np.float64]
+F32, BF16, E4M3 = 2.0**-24, 2.0**-8, 2.0**-4
+"""Half of the distance to the next number, as a part of the number."""
+
+
+@cache
+def launched(name: str) -> Mapping[str, npt.NDArray[Any]]:
+    """Run a kernel and return its arrays."""
+    row = json.loads((PROGRAMS / "programs.json").read_text())[name]
+    data = np.load(PROGRAMS / f"{name}.npz")
+    given, arrays = [], {}
+    for argument in row["args"]:
+        if "value" in argument:
+            given.append(argument["value"])
+            continue
+        dtype = np.dtype(DTYPES[argument["type"]])
+        key = f"in_{argument['name']}"
+        array = np.array(data[key]).view(dtype) if key in data else np.zeros(argument["shape"], dtype)
+        arrays[argument["name"]] = array
+        given.append(array)
+    hu.run(hu.load(PROGRAMS / f"{name}.ttir"), *given, grid=tuple(row["grid"]))
+    return arrays
+
+
+def wide(name: str) -> Mapping[str, npt.NDArray[Any]]:
+    """Return the inputs and the results in float64."""
+    return dict(np.load(PROGRAMS / f"{name}.npz"))
+
+
+def _zero(data: Mapping[str, Any], result: Floats) -> Floats:
+    return np.zeros_like(result)
+
+
+def _part(*units: float) -> Callable[[Mapping[str, Any], Floats], Floats]:
+    return lambda data, result: sum(units) * np.abs(result)
+
+
+def _sum(axis: int) -> Callable[[Mapping[str, Any], Floats], Floats]:
+    """A sum of n numbers adds (n - 1) times the unit of the sum of their magnitudes."""
+
+    def bound(data: Mapping[str, Any], result: Floats) -> Floats:
+        terms = np.abs(data["in_x"].astype(np.float64).reshape(32, 64))
+        found: Floats = (terms.shape[axis] - 1) * F32 * terms.sum(axis=axis)
+        return found
+
+    return bound
+
+
+def _normalized(data: Mapping[str, Any], result: Floats) -> Floats:
+    """Sums of 512 numbers or fewer, and some ten ops: no number is larger than twice the largest result."""
+    return np.full_like(result, 2 * (512 + 10) * F32 * np.abs(result).max())
+
+
+ROWS = (
+    ("add_mask", "z", _part(F32)),
+    ("argmax_rows", "i", _zero),
+    ("argmax_rows", "v", _zero),
+    ("histogram_atomic", "counts", _zero),
+    ("histogram_atomic", "sums", _zero),
+    ("int8_matmul_requant", "c", _zero),
+    ("stochastic_round", "y", _zero),
+    ("stochastic_round", "u", _part(F32)),
+    ("fp8_group_quant", "s", _part(F32)),
+    ("fp8_group_quant_fnuz", "s", _part(F32)),
+    # The scale is rounded too, and a quotient near a tie may go to the other side.
+    ("fp8_group_quant", "q", lambda data, result: (E4M3 + 2 * F32) * np.abs(result) + 2.0**-10),
+    ("fp8_group_quant_fnuz", "q", lambda data, result: (E4M3 + 2 * F32) * np.abs(result) + 2.0**-11),
+    ("tile_sums", "rows", _sum(1)),
+    ("tile_sums", "columns", _sum(0)),
+    # A sum of 1,000 terms, and what exp, the differences and the division add.
+    ("softmax_bf16", "y", _part(BF16, 1.01 * 1010 * F32)),
+    ("layer_norm_fwd", "y", _normalized),
+    ("layer_norm_dx", "dx", _normalized),
+    # The sum is exact in each step; the ops of gelu add some units of f32, of numbers up to 1 + abs(result).
+    ("matmul_bias_gelu", "c", lambda data, result: BF16 * np.abs(result) + 16 * F32 * (1 + np.abs(result))),
+)
+
+
+@each_row(*ROWS)
+def test_results_are_near_float64(name: str, result: str, bound: Callable[..., Floats]) -> None:
+    got, data = launched(name)[result].astype(np.float64), wide(name)
+    expected = data[f"wide_{result}"].astype(np.float64).reshape(got.shape)
+    excess = np.abs(got - expected) - bound(data, expected)
+    assert excess.max() <= 0, excess.max()
+
+
+# What no order of additions and no approximate instruction decides is known for both chips.
+@each_row(
+    ("add_mask", "z"),
+    ("argmax_rows", "i"),
+    ("argmax_rows", "v"),
+    ("histogram_atomic", "counts"),
+    ("histogram_atomic", "sums"),
+    ("int8_matmul_requant", "c"),
+    ("stochastic_round", "y"),
+    ("stochastic_round", "u"),
+)
+def test_determined_bits_are_those_of_the_chips(name: str, result: str) -> None:
+    got, data = launched(name)[result], wide(name)
+    for chip in ("cuda90", "gfx942"):
+        expected = data[f"{chip}_{result}"]
+        assert np.array_equal(got.view(expected.dtype).reshape(expected.shape), expected)

@@ -1,0 +1,326 @@
+"""What single ops of Triton compute, what launches refuse, and their errors."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tables import each_row
+
+import halfulp as hu
+from halfulp.command.main import main
+
+PROGRAM = """
+tt.func public @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>) {{
+  %0 = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32>
+  %1 = tt.splat %p : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+  %2 = tt.addptr %1, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+  %x = tt.load %2 : tensor<8x!tt.ptr<f32>>
+{0}
+  %8 = tt.splat %q : !tt.ptr<f32> -> tensor<{1}x!tt.ptr<f32>>
+  %r = tt.make_range {{end = {1} : i32, start = 0 : i32}} : tensor<{1}xi32>
+  %9 = tt.addptr %8, %r : tensor<{1}x!tt.ptr<f32>>, tensor<{1}xi32>
+  tt.store %9, %y : tensor<{1}x!tt.ptr<f32>>
+  tt.return
+}}
+"""
+X = np.array([1, 2, 3, 4, -5, 6, 7, 8], np.float32)
+
+
+def results(body: str, size: int = 8, **options: Any) -> list[float]:
+    """Return what ops on the eight numbers of X, as ``%x``, make of them, as ``%y``."""
+    y = np.zeros(size, np.float32)
+    hu.run(PROGRAM.format(body, size), X.copy(), y, grid=1, **options)
+    found: list[float] = y.tolist()
+    return found
+
+
+ADD = "^bb0(%a: f32, %b: f32):\n %s = arith.addf %a, %b : f32\n"
+SCAN = '%y = "tt.scan"(%x) <{axis = 0 : i32, reverse = {0}}> ({\n{1} tt.scan.return %s : f32\n}) : (tensor<8xf32>) -> tensor<8xf32>'
+TENSOR = "tensor<8xf32>"
+BODIES: Sequence[tuple[str, Sequence[float]]] = (
+    (SCAN.replace("{0}", "false").replace("{1}", ADD), [1, 3, 6, 10, 5, 11, 18, 26]),
+    (SCAN.replace("{0}", "true").replace("{1}", ADD), [26, 25, 23, 20, 16, 21, 15, 8]),
+    (
+        f'%s = "tt.reduce"(%x) <{{axis = 0 : i32}}> ({{\n{ADD.replace("%s", "%t")} tt.reduce.return %t : f32\n}}) : '
+        f"({TENSOR}) -> f32\n %y = tt.splat %s : f32 -> {TENSOR}",
+        [26] * 8,
+    ),
+    (
+        # Rows and columns: 2 x 4, transposed, and back in another order.
+        f"%a = tt.reshape %x : {TENSOR} -> tensor<2x4xf32>\n"
+        "%b = tt.trans %a {order = array<i32: 1, 0>} : tensor<2x4xf32> -> tensor<4x2xf32>\n"
+        f"%y = tt.reshape %b : tensor<4x2xf32> -> {TENSOR}",
+        [1, -5, 2, 6, 3, 7, 4, 8],
+    ),
+    (
+        f"%a = tt.reshape %x : {TENSOR} -> tensor<4x2xf32>\n"
+        "%b, %c = tt.split %a : tensor<4x2xf32> -> tensor<4xf32>\n"
+        "%d = tt.join %c, %b : tensor<4xf32> -> tensor<4x2xf32>\n"
+        f"%y = tt.reshape %d : tensor<4x2xf32> -> {TENSOR}",
+        [2, 1, 4, 3, 6, -5, 8, 7],
+    ),
+    (
+        f"%a = tt.reshape %x : {TENSOR} -> tensor<4x2xf32>\n"
+        "%b, %c = tt.split %a : tensor<4x2xf32> -> tensor<4xf32>\n"
+        f"%y = tt.cat %b, %c : tensor<4xf32> -> {TENSOR}",
+        [1, 3, -5, 7, 2, 4, 6, 8],
+    ),
+    (
+        "%seven = arith.constant dense<7> : tensor<8xi32>\n %i = arith.subi %seven, %0 : tensor<8xi32>\n"
+        f"%y = tt.gather %x[%i] {{axis = 0 : i32}} : ({TENSOR}, tensor<8xi32>) -> {TENSOR}",
+        X[::-1].tolist(),
+    ),
+    (
+        f"%l = arith.constant dense<-1.0> : {TENSOR}\n %h = arith.constant dense<4.0> : {TENSOR}\n"
+        f"%y = tt.clampf %x, %l, %h, propagateNan = none : {TENSOR}",
+        [1, 2, 3, 4, -1, 4, 4, 4],
+    ),
+    (f"%y = tt.precise_divf %x, %x : {TENSOR}", [1] * 8),
+    (f"%y = tt.approx_divf %x, %x : {TENSOR}", [1] * 8),
+    # 2^-10 more than 1 is cut off.
+    (
+        f"%c = arith.constant dense<1.0009765625> : {TENSOR}\n"
+        f"%a = tt.fp_to_fp %c, rounding = rtz : {TENSOR} -> tensor<8xf8E5M2>\n"
+        f"%y = tt.fp_to_fp %a : tensor<8xf8E5M2> -> {TENSOR}",
+        [1] * 8,
+    ),
+    (
+        # -1 times -1 of 32 bits without a sign has the high word 2^32 - 2.
+        "%c = arith.constant dense<-1> : tensor<8xi32>\n %m = tt.mulhiui %c, %c : tensor<8xi32>\n"
+        f"%y = arith.sitofp %m : tensor<8xi32> to {TENSOR}",
+        [-2] * 8,
+    ),
+    (
+        # An address keeps what it points to.
+        "%a = tt.ptr_to_int %2 : tensor<8x!tt.ptr<f32>> -> tensor<8xi64>\n"
+        "%b = tt.int_to_ptr %a : tensor<8xi64> -> tensor<8x!tt.ptr<f32>>\n"
+        "%y = tt.load %b : tensor<8x!tt.ptr<f32>>",
+        X.tolist(),
+    ),
+    (
+        # Elements that the mask leaves out are those of the other value.
+        "%four = arith.constant dense<4> : tensor<8xi32>\n %m = arith.cmpi slt, %0, %four : tensor<8xi32>\n"
+        f"%z = arith.constant dense<9.0> : {TENSOR}\n%y = tt.load %2, %m, %z : tensor<8x!tt.ptr<f32>>",
+        [1, 2, 3, 4, 9, 9, 9, 9],
+    ),
+)
+
+
+@each_row(*BODIES)
+def test_ops(body: str, expected: Sequence[float]) -> None:
+    assert results(body) == list(expected)
+
+
+def test_what_a_user_gives_a_meaning() -> None:
+    def doubled(x: hu.Value) -> hu.Value:
+        return x + x
+
+    extern = (
+        '%y = tt.extern_elementwise %x {libname = "libdevice", libpath = "", pure = true, symbol = "__nv_twice"} : '
+        "(tensor<8xf32>) -> tensor<8xf32>"
+    )
+    asm = (
+        '%y = tt.elementwise_inline_asm "twice $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} '
+        "%x : tensor<8xf32> -> tensor<8xf32>"
+    )
+    for body, name in ((extern, "__nv_twice"), (asm, "twice $0, $1;")):
+        assert results(body, externals={name: doubled}) == (2 * X).tolist()
+        with pytest.raises(hu.Unsupported, match=re.escape(f"'{name}' is not known")):
+            results(body)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+ONE = "%v = arith.constant 1.0 : f32\n %i = arith.constant {} : i32\n %a = tt.addptr %p, %i : !tt.ptr<f32>, i32\n"
+TO_BYTES = "%b = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i8>\n %i = arith.constant {} : i32\n"
+AT_BYTE = (
+    "%c = tt.addptr %b, %i : !tt.ptr<i8>, i32\n %a = tt.bitcast %c : !tt.ptr<i8> -> !tt.ptr<f32>\n"
+    "%v = tt.load %a : !tt.ptr<f32>"
+)
+PROGRAM_ID = "%v0 = tt.get_program_id x : i32\n %v = arith.sitofp %v0 : i32 to f32\n"
+WRONG = (
+    (
+        f"{ONE.format(4)} tt.store %a, %v : !tt.ptr<f32>",
+        "byte 16, an element of 4 bytes, is outside of the 16 bytes of",
+    ),
+    (f"{ONE.format(-1)} tt.store %a, %v : !tt.ptr<f32>", "byte -4, an element of 4 bytes, is outside of"),
+    (TO_BYTES.format(2) + AT_BYTE, "byte 2, an element of 4 bytes, is misaligned in"),
+    (f"{PROGRAM_ID} tt.store %p, %v : !tt.ptr<f32>", "a race: program 0 wrote other bits to byte 0"),
+    (
+        "%0 = tt.make_range {end = 2 : i32, start = 0 : i32} : tensor<2xi32>\n"
+        "%v = arith.sitofp %0 : tensor<2xi32> to tensor<2xf32>\n"
+        "%q = tt.splat %p : !tt.ptr<f32> -> tensor<2x!tt.ptr<f32>>\n tt.store %q, %v : tensor<2x!tt.ptr<f32>>",
+        "two elements are stored with different bits to byte 0",
+    ),
+    (
+        "%z = arith.constant 0 : i64\n %a = tt.int_to_ptr %z : i64 -> !tt.ptr<f32>\n %v = tt.load %a : !tt.ptr<f32>",
+        "is outside of memory: null",
+    ),
+    (
+        '%c = arith.constant false\n tt.assert %c, "n must be even" : i1',
+        "the assertion fails: n must be even",
+    ),
+)
+
+
+@each_row(*WRONG)
+def test_undefined_behavior(body: str, message: str) -> None:
+    text = f"tt.func @f(%p: !tt.ptr<f32>) {{\n {body}\n tt.return\n}}"
+    with pytest.raises(hu.UndefinedBehavior, match=re.escape(message)) as caught:
+        hu.run(text, np.zeros(4, np.float32), grid=2)
+    assert re.search(r"\(program \[[01], 0, 0\] of the grid \[2, 1, 1\]\)", str(caught.value))
+
+
+def test_errors_name_the_line_of_the_kernel_and_the_element() -> None:
+    text = """
+    tt.func @f(%p: !tt.ptr<f32>) {
+      %0 = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+      %1 = tt.splat %p : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+      %2 = tt.addptr %1, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+      %3 = tt.load %2 : tensor<8x!tt.ptr<f32>> loc("kernel.py":7:12)
+      tt.return
+    }"""
+    with pytest.raises(hu.UndefinedBehavior, match=r"kernel\.py:7:12: .*\(element \[5\], the first of 3\)"):
+        hu.run(text, np.zeros(5, np.float32), grid=1)
+
+
+def test_a_masked_lane_touches_nothing() -> None:
+    text = """
+    tt.func @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32) {
+      %0 = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+      %s = tt.splat %n : i32 -> tensor<8xi32>
+      %m = arith.cmpi slt, %0, %s : tensor<8xi32>
+      %1 = tt.splat %p : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+      %2 = tt.addptr %1, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+      %3 = tt.load %2, %m : tensor<8x!tt.ptr<f32>>
+      %4 = arith.addf %3, %3 : tensor<8xf32>
+      %5 = tt.splat %q : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+      %6 = tt.addptr %5, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+      tt.store %6, %4{} : tensor<8x!tt.ptr<f32>>
+      tt.return
+    }}"""
+    y = np.full(8, 7, np.float32)
+    hu.run(text.replace("{}", ", %m").replace("}}", "}"), X[:3].copy(), y, 3, grid=1)
+    assert y.tolist() == [2, 4, 6, 7, 7, 7, 7, 7]
+    # Without a mask the store takes what the load left undefined: the memory is poison there.
+    memory = hu.Buffer.from_numpy(y)
+    hu.run(text.replace("{}", "").replace("}}", "}"), X[:3].copy(), memory, 3, grid=1)
+    assert memory.load().poisoned.tolist() == [False] * 3 + [True] * 5
+    with pytest.raises(hu.TypeMismatch, match=r"stored poison in the array: 5 of 8 elements are poison"):
+        hu.run(text.replace("{}", "").replace("}}", "}"), X[:3].copy(), y, 3, grid=1)
+
+
+def test_atomics_take_effect_in_the_order_of_programs_and_elements() -> None:
+    text = """
+    tt.func @f(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>) {
+      %0 = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+      %1 = tt.splat %p : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>
+      %2 = tt.atomic_rmw add, acq_rel, gpu, %1, %0 : (tensor<4x!tt.ptr<i32>>, tensor<4xi32>) -> tensor<4xi32>
+      %x = tt.get_program_id x : i32
+      %c4 = arith.constant 4 : i32
+      %y = arith.muli %x, %c4 : i32
+      %b = tt.splat %y : i32 -> tensor<4xi32>
+      %i = arith.addi %b, %0 : tensor<4xi32>
+      %5 = tt.splat %q : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>
+      %6 = tt.addptr %5, %i : tensor<4x!tt.ptr<i32>>, tensor<4xi32>
+      tt.store %6, %2 : tensor<4x!tt.ptr<i32>>
+      tt.return
+    }"""
+    total, old = np.zeros(1, np.int32), np.zeros(8, np.int32)
+    hu.run(text, total, old, grid=2)
+    assert total.tolist() == [12]
+    assert old.tolist() == [0, 0, 1, 3, 6, 6, 7, 9]
+
+
+def test_descriptors_pad_what_is_outside_and_do_not_store_it() -> None:
+    text = """
+    tt.func @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32) {
+      %c1 = arith.constant 1 : i64
+      %c3 = arith.constant 3 : i64
+      %r = arith.constant -1 : i32
+      %c = arith.constant 2 : i32
+      %z = arith.constant 0 : i32
+      %0 = tt.make_tensor_descriptor %p, [%n, %n], [%c3, %c1] {padding = 2 : i32} : <f32>, <2x2xf32>
+      %1 = tt.make_tensor_descriptor %q, [%n, %n], [%c3, %c1] : <f32>, <2x2xf32>
+      %2 = tt.descriptor_load %0[%r, %c] : !tt.tensordesc<2x2xf32> -> tensor<2x2xf32>
+      tt.descriptor_store %1[%z, %c], %2 : !tt.tensordesc<2x2xf32>, tensor<2x2xf32>
+      tt.return
+    }"""
+    x, y = np.arange(9, dtype=np.float32), np.zeros(9, np.float32)
+    hu.run(text, x, y, 3, grid=1)
+    # The block has the rows -1 and 0 and the columns 2 and 3: three of its elements are outside.
+    assert np.isnan(y[2])
+    assert y[5] == 2
+    assert (np.delete(y, [2, 5]) == 0).all()
+
+
+DOT = """
+tt.func @f(%p: !tt.ptr<f8E4M3FN>, %q: !tt.ptr<f32>) {
+  %i = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+  %s = tt.splat %p : !tt.ptr<f8E4M3FN> -> tensor<256x!tt.ptr<f8E4M3FN>>
+  %t = tt.addptr %s, %i : tensor<256x!tt.ptr<f8E4M3FN>>, tensor<256xi32>
+  %l = tt.load %t : tensor<256x!tt.ptr<f8E4M3FN>>
+  %a = tt.reshape %l : tensor<256xf8E4M3FN> -> tensor<16x16xf8E4M3FN>
+  %c = arith.constant dense<0.5> : tensor<16x16xf32>
+  %d = tt.dot %a, %a, %c, inputPrecision = tf32 : tensor<16x16xf8E4M3FN> * tensor<16x16xf8E4M3FN> -> tensor<16x16xf32>
+  %e = tt.reshape %d : tensor<16x16xf32> -> tensor<256xf32>
+  %u = tt.splat %q : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
+  %v = tt.addptr %u, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
+  tt.store %v, %e : tensor<256x!tt.ptr<f32>>
+  tt.return
+}"""
+
+
+def test_a_dot_is_exact_and_open() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.integers(-8, 9, (16, 16)).astype(ml_dtypes.float8_e4m3fn)
+    out = hu.Buffer.from_numpy(np.zeros((16, 16), np.float32))
+    hu.run(DOT, a, out, grid=1, track_open=True)
+    numbers = a.astype(np.float64)
+    assert (out.numpy() == numbers @ numbers + 0.5).all()
+    assert out.load().open.all()
+
+
+# --- launches ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_launch_refuses() -> None:
+    text = PROGRAM.format("%y = arith.addf %x, %x : tensor<8xf32>", 8)
+    y = np.zeros(8, np.float32)
+    frozen = y.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(hu.TypeMismatch, match=r"give the grid: grid=\(4, 1\)"):
+        hu.run(text, X, y)
+    with pytest.raises(ValueError, match="is not a grid"):
+        hu.run(text, X, y, grid=(1, 2, 3, 4))
+    with pytest.raises(hu.TypeMismatch, match="argument 0"):
+        hu.run(text, X.astype(np.float64), y, grid=1)
+    with pytest.raises(hu.TypeMismatch, match="do not lie one after the other"):
+        hu.run(text, X, np.zeros(16, np.float32)[::2], grid=1)
+    with pytest.raises(hu.Unsupported, match="give a larger grid"):
+        hu.run(text, X, y, batch=True, grid=1)
+    for constant in (frozen, hu.Value.from_numpy(y)):
+        with pytest.raises(hu.UndefinedBehavior, match="must not be written"):
+            hu.run(text, X, constant, grid=1)
+    assert (y == 0).all()
+    # An array of any shape is memory.
+    hu.run(text, X.reshape(2, 4), y.reshape(4, 2), grid=1)
+    assert y.tolist() == (2 * X).tolist()
+
+
+def test_an_op_that_is_not_run_is_named() -> None:
+    with pytest.raises(hu.Unsupported, match=r"tt\.print"):
+        hu.run('tt.func @f() {\n tt.print "x" {hex = false, isSigned = array<i32>}\n tt.return\n}', grid=1)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernel.ttir"
+    path.write_text(PROGRAM.format("%y = arith.addf %x, %x : tensor<8xf32>", 8))
+    inputs = ["--input=8xf32=1 2 3 4 -5 6 7 8", "--input=2x4xf32=0"]
+    assert main(["run", str(path), "--grid=1", *inputs]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "argument[1]: 2x4xf32=[2 4 6 8][-10 12 14 16]"
+    assert main(["run", str(path), "--grid=0,1", *inputs]) == 2
