@@ -507,7 +507,8 @@ def _product(
     block = ("f8E8M0FNU", _BLOCK) if scales else ("", 0)
     tile = TileOp(op.name, *names, d, d, shape, 1, "mma", *block)
     run.charge(op, prod(a.shape) * b.shape[-1])
-    return Value(c.type, multiply_accumulate(settings.mma, tile, a, b, c.bits, *scales))
+    of_a, of_b = scales or (None, None)
+    return Value(c.type, multiply_accumulate(settings.mma, tile, a, b, c.bits, of_a, of_b))
 
 
 def _whole(op: Operation, run: Run, operands: Operands, made: Callable[[], Value]) -> Value:

@@ -181,6 +181,7 @@ def launch(
     assert not isinstance(grid, int)  # the settings make a tuple of it
     x, y, z = (*grid, 1, 1)[:3]
     sizes = x, y, z
+    recorder = program.settings.recorder
     origins, shared = Origins(), memory.Shared(prod(sizes) > 1)
     lent: dict[tuple[int, int], tuple[int, _Lent]] = {}
     given: list[Any] = []
@@ -188,6 +189,8 @@ def launch(
         if not isinstance(argument, Buffer):
             given.append(argument)
             continue
+        if recorder is not None:
+            argument = recorder.argument(number, argument)
         key = _address(argument)
         if key not in lent:
             made = _lend(argument, f"argument {number}{_label(kernel, number)}", origins)

@@ -248,13 +248,15 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
             marks[positions] = memory.open[places * access.size]
     if access.element == ty.I1:
         bits &= np.uint8(1)
+    if marks is not None and access.settings.recorder is None and not marks.any():
+        marks = None
     if ids is not None and not ids.any():
         ids = None
     return Value(
         type_,
         bits.reshape(shape),
         None if ids is None else ids.reshape(shape),
-        None if marks is None or not marks.any() else marks.reshape(shape),
+        marks if marks is None else marks.reshape(shape),
         None if ids is None else run.origins,
     )
 

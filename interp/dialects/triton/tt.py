@@ -124,6 +124,7 @@ tt.op(
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
+_evaluator: Any
 for _name, _evaluator in (("get_program_id", evaluate.PROGRAM_ID), ("get_num_programs", evaluate.NUM_PROGRAMS)):
     declare(
         _name,

@@ -9,7 +9,7 @@ from halfulp.interp.dialects.triton import types
 from halfulp.interp.dialects.triton.forms import Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, RMW, VOLATILE
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee
-from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
+from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter, ParameterKind
 
 ttg = d.Dialect("ttg", partial=True)
 ttg.types.update({"memdesc": types.read_memdesc, "async.token": lambda p: types.ASYNC_TOKEN})
@@ -34,7 +34,7 @@ def _lists(*names: str) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, _NUMBERS) for name in names)
 
 
-def _optional(name: str, kind: kinds.ParameterKind, default: object) -> Parameter:
+def _optional(name: str, kind: ParameterKind, default: object) -> Parameter:
     return Parameter(name, kind, optional=True, default=default)
 
 

@@ -285,6 +285,17 @@ def test_a_dot_is_exact_and_open() -> None:
     assert out.load().open.all()
 
 
+def test_shadows_go_through_memory() -> None:
+    """The sum of 1 and 2^-30 loses the second number, whatever the way to it."""
+    body = "%c = arith.constant dense<9.3132257461547852e-10> : tensor<8xf32>\n %y = arith.addf %x, %c : tensor<8xf32>"
+    out = hu.Buffer.from_numpy(np.zeros(8, np.float32))
+    traced = hu.trace(PROGRAM.format(body, 8), np.ones(8, np.float32), out, grid=1, shadow=True)
+    assert traced.errors is not None
+    lines = list(traced.errors.lines())
+    assert lines[0].endswith("argument[0]: tensor<8xf32>: exact")
+    assert "argument[1]: tensor<8xf32>: largest error -0.00781 ulp" in lines[1]
+
+
 # --- launches ---------------------------------------------------------------------------------------------------------
 
 
