@@ -436,7 +436,7 @@ def to_integral_exact(fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: F
         number = ~(comparisons.is_nan(fmt, given) | comparisons.is_infinite(fmt, given))
         same = comparisons.compare(fmt, _EQUAL, given, found.codes).codes != 0
         assert found.flags is not None
-        return found._replace(flags=found.flags | (number & ~same) * np.uint8(scalar.INEXACT))
+        return found._replace(flags=np.asarray(found.flags | (number & ~same) * np.uint8(scalar.INEXACT)))
 
     flagged = word_flags.to_integral(fmt, int(rounding), policy, says_inexact=True)
     return applied(flagged, (fmt.bits,), (a,), exactly, flags=True) or exactly(a)
@@ -590,7 +590,9 @@ def compare_signalling(fmt: FloatFormat, predicate: int, a: Codes, b: Codes, pol
 
     def exactly(x: Codes, y: Codes) -> ArrayResult:
         nans = comparisons.is_nan(fmt, x) | comparisons.is_nan(fmt, y)
-        return compare(fmt, predicate, x, y, policy)._replace(flags=nans * np.uint8(scalar.INVALID))
+        return compare(fmt, predicate, x, y, policy)._replace(
+            flags=np.where(nans, np.uint8(scalar.INVALID), np.uint8(0))
+        )
 
     flagged = word_flags.compare(predicate, fmt, policy, any_nan=True)
     return applied(flagged, (fmt.bits,) * 2, (a, b), exactly, flags=True) or exactly(a, b)
