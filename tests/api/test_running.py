@@ -318,7 +318,7 @@ def test_unregistered_ops_are_kept_and_unsupported_to_run() -> None:
     text = 'func.func @main(%x: i8) -> i8 {\n  %0 = "foo.bar"(%x) {a = 1 : i8} : (i8) -> i8\n  return %0 : i8\n}'
     module = hu.load(text)
     assert '"foo.bar"(%arg0) {a = 1 : i8} : (i8) -> i8' in hu.print_module(module)
-    with pytest.raises(hu.Unsupported, match=r"cannot execute 'foo.bar': no dialect") as caught:
+    with pytest.raises(hu.Unsupported, match=r"cannot execute 'foo.bar': no registered dialect") as caught:
         hu.run(module, 1)
     assert caught.value.exit_code == 3
     assert str(caught.value).startswith("<string>:2:8: error")

@@ -203,7 +203,7 @@ def test_hints() -> None:
 
 
 def test_mixed_types_are_named() -> None:
-    with pytest.raises(hu.TypeMismatch, match="dot: the elements are 'f16' and 'f32'"):
+    with pytest.raises(hu.TypeMismatch, match="dot: the elements have different types, 'f16' and 'f32'"):
         hu.dot(np.ones(2, np.float16), np.ones(2, np.float32))
     assert hu.dot(np.ones(2, np.float16), np.ones(2, F8), acc="f32").numpy() == 2
 

@@ -307,7 +307,7 @@ def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int
         "the buffer: the symbols of the layout 'affine_map<.*>' are not known",
     ),
     ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is neither a memref nor an element type"),
-    ("memref<2xvector<[3]xi8>>", Unsupported, "memory of elements of type 'vector<.3.xi8>' is not run"),
+    ("memref<2xvector<[3]xi8>>", Unsupported, "halfulp does not run memory with elements of type 'vector<.3.xi8>'"),
 )
 def test_what_does_not_fit_a_layout(type_: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):

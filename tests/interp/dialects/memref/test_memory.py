@@ -70,7 +70,7 @@ def test_memory_that_cannot_be_had() -> None:
     )
     with pytest.raises(hu.errors.LimitExceeded, match="takes 4000000000 bytes; the limit is 268435456"):
         run("(%n: index)", "  %m = memref.alloc(%n) : memref<?xi32>\n  return", 10**9)
-    with pytest.raises(hu.Unsupported, match=r"elements of type 'vector<\[4\]xf32>' is not run"):
+    with pytest.raises(hu.Unsupported, match=r"does not run memory with elements of type 'vector<\[4\]xf32>'"):
         run("()", "  %m = memref.alloc() : memref<2xvector<[4]xf32>>\n  return")
 
 
