@@ -14,6 +14,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Role
 from halfulp.conformance.vectors.computation import Computed, OpComputation
 from halfulp.conformance.vectors.device import Cause, computing, through
+from halfulp.conformance.vectors.intermediate import fixed_formats
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.math.functions import FIXED_ARITHMETIC, IN_FIXED_POINT
@@ -35,12 +36,6 @@ class Exact(NamedTuple):
     integers: Integers
     format: FixedFormat
     target: FixedFormat
-
-
-def fixed_formats(case: OpCase) -> list[FixedFormat | None]:
-    """Return the formats in fixed point of the operands and of the result; None for other types."""
-    types = (*case.operand_types, case.result_types[0])
-    return [type_.format if isinstance(type_, ty.FixedType) else None for type_ in types]
 
 
 def exact_of(case: OpCase, inputs: Chunk) -> Exact | None:

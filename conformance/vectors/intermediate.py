@@ -22,9 +22,10 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import SPEC
-from halfulp.interp.dialects.math.functions import row_of
+from halfulp.interp.dialects.math.functions import FIXED_ARITHMETIC, IN_FIXED_POINT, row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
+from halfulp.semantics.fixed_point import FixedFormat
 from halfulp.semantics.float_unit import MIXED
 from halfulp.semantics.random_sources import words
 
@@ -223,8 +224,55 @@ def smallest(fmt: FloatFormat) -> Fraction:
     return Fraction(2) ** (fmt.emin - fmt.mantissa_bits if fmt.zero else fmt.emin)
 
 
+FIXED_KINDS = ("fixed add", "fixed subtract", "fixed multiply", "fixed convert")
+"""The kinds of ops whose result is in fixed point."""
+
+
+@dataclass(frozen=True)
+class FixedCase(ModelCase):
+    """The case of an op whose result is in fixed point. ``formats``: those of the operands and of the result; None for
+    an operand that is a float.
+    """
+
+    formats: tuple[FixedFormat | None, ...] = ()
+
+    @property
+    def to(self) -> FixedFormat:
+        """Return the format of the result."""
+        return cast(FixedFormat, self.formats[-1])
+
+    @property
+    def operation(self) -> str:
+        """Return the operation on the operands, or ``convert``."""
+        return self.kind.removeprefix("fixed ")
+
+
+def fixed_formats(case: OpCase) -> list[FixedFormat | None]:
+    """Return the formats in fixed point of the operands and of the result; None for other types."""
+    types = (*case.operand_types, case.result_types[0])
+    return [type_.format if isinstance(type_, ty.FixedType) else None for type_ in types]
+
+
+def _fixed_case(case: OpCase) -> FixedCase | None:
+    formats = fixed_formats(case)
+    numeric: list[Numeric] = []
+    for type_, own in zip((*case.operand_types, case.result_types[0]), formats, strict=True):
+        if own is not None:
+            numeric.append(Integer(own.width, own.signed))
+        elif isinstance(type_, ty.FloatType):
+            numeric.append(type_.format)
+    if formats[-1] is None or len(numeric) < len(formats):
+        return None
+    kind = f"fixed {FIXED_ARITHMETIC.get(case.op, 'convert')}"
+    return FixedCase(kind, tuple(numeric[:-1]), numeric[-1], formats=tuple(formats))
+
+
 def model_case_of(case: OpCase) -> ModelCase | None:
-    """Return a case as models see it; None if an operand is neither a float nor an integer."""
+    """Return a case as models see it; None if an operand is neither a float nor an integer, nor in fixed point with a
+    result in fixed point.
+    """
+    if case.op in IN_FIXED_POINT:
+        return _fixed_case(case)
     numeric: list[Numeric] = []
     signed = case.op not in _UNSIGNED
     for type_ in (*case.operand_types, case.result_types[0]):

@@ -37,9 +37,9 @@ from halfulp.conformance.vectors.diagnosis import (
     differing_columns,
     poison_of,
 )
-from halfulp.conformance.vectors.fixed_causes import exact_in_fixed_point, fixed_formats
+from halfulp.conformance.vectors.fixed_causes import exact_in_fixed_point
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
+from halfulp.conformance.vectors.intermediate import FixedCase, exact, fixed_formats, model_case_of, operand
 from halfulp.conformance.vectors.sampling import CONTROLS, SHIFTS, Sampler
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
@@ -128,7 +128,7 @@ _EXACT = frozenset({"add", "subtract", "multiply", "remainder", "convert", "from
 def exact_result(asked: OpCase, operands: tuple[int, ...]) -> Fraction | None:
     """Return the exact result of an op before rounding; None if it is not a number or the op does not round."""
     model_case = model_case_of(asked)
-    if model_case is None:
+    if model_case is None or isinstance(model_case, FixedCase):
         return exact_in_fixed_point(asked, operands)
     if model_case.kind == "divide":
         pair = [operand(source, code) for source, code in zip(model_case.sources, operands, strict=True)]

@@ -22,7 +22,7 @@ from halfulp.conformance.vectors.intermediate import (
     pieces,
     smallest,
 )
-from halfulp.conformance.vectors.models import conversions, functions, sums
+from halfulp.conformance.vectors.models import conversions, fixed_point, functions, sums
 from halfulp.conformance.vectors.models.model import (
     ARITHMETIC,
     ROUNDED,
@@ -641,7 +641,7 @@ def coverage_table(filled: Mapping[str, Filled]) -> str:
     return "\n".join(lines)
 
 
-_PARTS = (functions, conversions, sums)
+_PARTS = (functions, conversions, sums, fixed_point)
 _OWN = (_B1(), _B2(), _B3(), _B4(), _B5(), _B6(), _B7(), _B8(), _B9(), _B19(), _B20(), _B21(), _B29())
 
 MODELS: Mapping[str, CoverageModel] = {

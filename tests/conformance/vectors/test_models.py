@@ -3,10 +3,13 @@
 import hashlib
 from fractions import Fraction
 from itertools import product
+from math import floor
 
 import gmpy2
 import pytest
 from amounts import thinned
+from planted_fixed_point import MODES as ROUNDINGS
+from planted_fixed_point import OPS, Fixed, FixedUnit
 from present import present
 from tables import each_row
 
@@ -348,7 +351,7 @@ def test_models_of_conversions() -> None:
 
 
 def test_all_models_are_there() -> None:
-    assert list(MODELS) == [*(f"B{k}" for k in range(1, 30)), *(f"F{k}" for k in range(1, 7)), "M1"]
+    assert list(MODELS) == [*(f"B{k}" for k in range(1, 30)), *(f"F{k}" for k in range(1, 7)), "M1", "Q1", "Q2", "Q3"]
 
 
 @pytest.mark.long
@@ -359,6 +362,52 @@ def test_rows_fall_where_it_is_said_that_they_do() -> None:
             made = fill(model, case)
             assert coverage(model, case, made.rows) == made.hits
             assert len(set(made.rows)) == len(made.rows)
+
+
+def places_of(unit: FixedUnit, row: tuple[int, ...], rounds: bool) -> set[tuple[str | int, ...]]:
+    """Return the buckets of Q2 of a row by fractions, and if the result ``rounds``, those of Q1."""
+    values = (fmt.value(code) for fmt, code in zip(unit.sources, row, strict=True))
+    exact = OPS[unit.op](*values) / unit.target.unit
+    made = ROUNDINGS[unit.target.rounding](exact)
+    found: set[tuple[str | int, ...]] = set()
+    if exact and rounds:
+        half = floor(2 * (exact - floor(exact)))
+        found.add(("-" if exact < 0 else "+", floor(exact) % 2, half, int(2 * exact != floor(2 * exact))))
+    for end, at, beyond in (("largest", unit.target.high, made - unit.target.high),
+                            ("smallest", unit.target.low, unit.target.low - made)):  # fmt: skip
+        found |= {(end, beyond)} if abs(beyond) <= 1 else {(end, "far outside")} if beyond > 1 else set()
+        if beyond == 1 and int(exact) == at:
+            found.add((end, "outside by rounding"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("op", "sources", "target"),
+    [
+        ("fixed_mul", (Fixed(5, 2), Fixed(5, 3)), Fixed(5, 2, True, "AC_RND", "AC_SAT")),
+        ("fixed_sub", (Fixed(4, 2), Fixed(5, 1, False)), Fixed(3, 1, False, "AC_TRN", "AC_SAT_ZERO")),
+        ("fixed_convert", (Fixed(8, 4),), Fixed(5, 3, True, "AC_RND_CONV", "AC_SAT_SYM")),
+        ("fixed_add", (Fixed(5, 3), Fixed(4, 4)), Fixed(7, 5)),
+    ],
+)
+def test_buckets_in_fixed_point(op: str, sources: tuple[Fixed, ...], target: Fixed) -> None:
+    """All rows hit what fractions say. The models have these buckets, all filled; no two factors give others."""
+    case = present(model_case_of(op_case(op, [str(fmt) for fmt in sources], str(target))))
+    unit = FixedUnit(op, sources, target)
+    every = list(product(*(range(1 << fmt.width) for fmt in sources)))
+    models = {model.name: model for model in models_for(case)}
+    wanted = set()
+    for row in every:
+        own = places_of(unit, row, "Q1" in models)
+        assert {bucket for name, model in models.items() if name != "Q3" for bucket in model.fits(case, row)} == own
+        wanted |= own
+    buckets = {bucket for name, model in models.items() if name != "Q3" for bucket in model.buckets(case)}
+    assert buckets - wanted == ({("smallest", "outside by rounding")} if op == "fixed_mul" else set())
+    assert wanted <= buckets
+    for model in models.values():
+        assert {*fill(model, case).empty} <= buckets - wanted
+    crossed = {bucket for row in every for bucket in models["Q3"].fits(case, row)}
+    assert crossed == {*models["Q3"].buckets(case)}
 
 
 def test_float_to_integer_boundaries() -> None:
