@@ -481,10 +481,10 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
         width = ty.width_of(integers[0])
         if not 1 <= width <= WIDEST:
             raise _refusal(case, f"integers have 1 to {WIDEST} bits in models")
-        fixed = integers[0].format if isinstance(integers[0], ty.FixedType) else None
+        own = integers[0].format if isinstance(integers[0], ty.FixedType) else None
         yield "INTEGER_BITS", size("INTEGER_BITS", width)
-        yield "IS_SIGNED", constant("IS_SIGNED", int(case.op in _SIGNED if fixed is None else fixed.signed))
-        yield "PLACES", constant("PLACES", 0 if fixed is None else fixed.fraction_bits)
+        yield "IS_SIGNED", constant("IS_SIGNED", int(case.op in _SIGNED if own is None else own.signed))
+        yield "PLACES", constant("PLACES", 0 if own is None else own.fraction_bits)
     if kind == "fixed":
         yield from _fixed_settings(case)
     yield "SIGNALS", constant("SIGNALS", int(case.op == "fcmps"))
@@ -499,7 +499,7 @@ def _fixed_settings(case: OpCase) -> Iterator[tuple[str, str]]:
     (target,) = (t.format for t in case.result_types if isinstance(t, ty.FixedType))
     if max(fmt.width for fmt in (*sources, target)) > WIDEST:
         raise _refusal(case, f"numbers in fixed point have 1 to {WIDEST} bits in models")
-    if _FIXED[case.op] == "sum_of_fixed" and sum_format(*sources).width > SUM_OF_FIXED:
+    if _FIXED[case.op] == "sum_of_fixed" and sum_format(sources[0], sources[1]).width > SUM_OF_FIXED:
         raise _refusal(case, f"exact sums have up to {SUM_OF_FIXED} bits in models")
     yield "INTEGER_BITS", size("INTEGER_BITS", target.width)
     yield "IS_SIGNED", constant("IS_SIGNED", int(target.signed))

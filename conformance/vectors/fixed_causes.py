@@ -254,15 +254,16 @@ def _rounded_operands(computation: OpComputation, target: FixedFormat) -> Iterat
         yield through(name, partial(_first, formats, target.fraction_bits, mode))
 
 
+def _widened(fmt: FixedFormat) -> FixedFormat:
+    return replace(fmt, width=fmt.width + 1, integer_bits=fmt.integer_bits + 1)
+
+
 def _first(formats: list[FixedFormat], bits: int, mode: str, computation: OpComputation, inputs: Chunk) -> Computed:
     """Round the operands, which may carry into one more bit before the point."""
     made = []
     for place, (fmt, codes) in enumerate(zip(formats, inputs, strict=True)):
-        shift, wider = (
-            max(fmt.fraction_bits - bits, 0),
-            replace(fmt, width=fmt.width + 1, integer_bits=fmt.integer_bits + 1),
-        )
+        shift = max(fmt.fraction_bits - bits, 0)
         numbers = _down(fixed_point.integers_of(fmt, codes), fmt.width + 1, shift, mode)
-        made.append(fixed_point.codes_of(wider, numbers << shift))
-        computation = _retyped(place, lambda _, wider=wider: wider, computation)
+        made.append(fixed_point.codes_of(_widened(fmt), numbers << shift))
+        computation = _retyped(place, _widened, computation)
     return computation.compute(tuple(made))
