@@ -211,9 +211,10 @@ def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[T
     one, inputs = computation.elements(sample.inputs, rows, outputs, rule_or_usual(computation).text)
     differs = np.arange(len(rows)) < len(chosen[0])
     nothing = np.zeros((len(rows), 0), np.bool_)
+    ignored = (np.stack(sample.ignored, axis=1)[rows, outputs],) if sample.ignored else ()
     results = (expected[rows, outputs],), (actual[rows, outputs],)
     return one, Sample(
-        inputs, *results, np.arange(len(rows)), differs, differs, ~differs, (expected[rows, :0],), nothing
+        inputs, *results, np.arange(len(rows)), differs, differs, ~differs, (expected[rows, :0],), nothing, ignored
     )
 
 
@@ -287,8 +288,12 @@ class Examination:
         return ~self._differs(only, sample.actual, sample)
 
     def _differs(self, given: Chunk, actual: Chunk, sample: Sample) -> Mask:
-        """Compare results. The marks of the expected rows say what counts."""
-        return differing(self._columns, self._as_expected(given, sample, Role.POISON, Role.OPEN), actual, self.any_nan)
+        """Compare results. The marks of the expected rows, and the bits that are ignored, say what counts."""
+        given = self._as_expected(given, sample, Role.POISON, Role.OPEN)
+        if sample.ignored:
+            pairs = zip(given, actual, sample.ignored, strict=True)
+            given = tuple(own & ~unseen | other & unseen for own, other, unseen in pairs)
+        return differing(self._columns, given, actual, self.any_nan)
 
     def _as_expected(self, given: Chunk, sample: Sample, *roles: Role | None) -> Chunk:
         return tuple(

@@ -527,7 +527,8 @@ class VectorChecker:
         # No semantics gives an X.
         tried = differs.copy()
         tried[list(unknown)] = False
-        self._sampler.add(found.rows, inputs, expected, actual, tried, values, counted)
+        ignored = () if all(mask is None for mask in masks) else tuple(map(_bits_ignored, masks, expected))
+        self._sampler.add(found.rows, inputs, expected, actual, tried, values, counted, ignored)
         found.differing += int(differs.sum())
         found.rows += rows
         self._notes.forget(found.rows)
@@ -718,6 +719,10 @@ class VectorChecker:
     def _tells_of_a_row(self, one: Explanation, explained: Sequence[Explanation]) -> bool:
         """Tell whether to name an explanation of a single row: an encoding or a slip may fit one row by chance."""
         return one.rank[0] == Stage.COMPUTATION or (self.found.differing > 1 and one is explained[0])
+
+
+def _bits_ignored(mask: Any, codes: Codes) -> Codes:
+    return np.zeros_like(codes) if mask is None else np.asarray(mask, codes.dtype)
 
 
 BEHIND = 64

@@ -43,6 +43,7 @@ class Sample:
     ``differs``: a mask of the rows that differ; ``values``: of those that differ in more than flags. ``control``: a
     mask of the equal rows in which a result is compared. ``beside``: the expected outputs of the rows at `SHIFTS` from
     each row, along a second axis, which is empty if there are too many columns; ``known``: whether there is such a row.
+    ``ignored``: the bits of each output that are not compared; empty if all are.
     """
 
     inputs: Chunk
@@ -54,6 +55,7 @@ class Sample:
     control: Mask
     beside: Chunk
     known: Mask
+    ignored: Chunk = ()
 
     def part(self, rows: npt.NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
@@ -63,7 +65,7 @@ class Sample:
 
         masks = self.differs[rows], self.values[rows], self.control[rows]
         inputs, expected, actual, beside = map(of, (self.inputs, self.expected, self.actual, self.beside))
-        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, self.known[rows])
+        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, self.known[rows], of(self.ignored))
 
     def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
         """Yield each of `SHIFTS`, with the expected outputs of the rows so far away, and which of the rows have one."""
@@ -120,11 +122,20 @@ class Sampler:
     _spreads: dict[int, Spread] = field(default_factory=dict)
 
     def add(
-        self, begin: int, inputs: Chunk, expected: Chunk, actual: Chunk, differs: Mask, values: Mask, counted: Mask
+        self,
+        begin: int,
+        inputs: Chunk,
+        expected: Chunk,
+        actual: Chunk,
+        differs: Mask,
+        values: Mask,
+        counted: Mask,
+        ignored: Chunk = (),
     ) -> None:
         """Keep rows of the next chunk, which begins at row ``begin``.
 
         ``values``: the rows that differ in more than flags; ``counted``: equal rows in which something is compared.
+        ``ignored``: as in `Sample`, of all chunks or of none.
         """
         rows, step = len(differs), 1 if begin < DENSE else SPARSE
         flags: Codes = next(
@@ -158,7 +169,7 @@ class Sampler:
         inputs, expected, actual = of(inputs, kept), of(expected, kept), of(actual, kept)
         values, control = (which >= _VALUES) & (which < _NONE), which < _FLAGS_ALONE
         masks = ~control & (which < _NONE), values, control
-        self._parts.append(Sample(inputs, expected, actual, kept + begin, *masks, around, known))
+        self._parts.append(Sample(inputs, expected, actual, kept + begin, *masks, around, known, of(ignored, kept)))
         self._strata.append((which, ordinal[kept]))
 
     def _chosen(self, places: Numbers, keys: Numbers, most: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -222,4 +233,5 @@ class Sampler:
             np.concatenate([part.control for part in parts]),
             joined(self.outputs, [part.beside for part in parts]),
             np.concatenate([part.known for part in parts]),
+            joined(self.outputs, [part.ignored for part in parts]) if parts[0].ignored else (),
         )
