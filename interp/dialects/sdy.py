@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
@@ -33,12 +34,11 @@ def _attribute(
     read: Read,
     spell: Spell,
     *inner: Callable[[], AttributeDefinition],
-    longer: AttributeDefinition | None = None,
     **words: str,
 ) -> AttributeDefinition:
     """Declare an attribute. ``code``: its number in bytecode. ``read``: returns its fields. ``spell``: returns the text
     of these. ``inner``: return the definitions that its attributes may have, beside a symbol as the first field.
-    ``longer``: its definition with more fields. ``words``: how bytecode holds each field.
+    ``words``: how bytecode holds each field.
     """
     form = ParameterForm(read, lambda attribute, names: spell(*attribute.values))
     parameters = tuple(Parameter(name, kinds.ATTRIBUTE, encoded=word) for name, word in words.items())
@@ -51,7 +51,7 @@ def _attribute(
                 return f"'{part}' cannot be a part of it"
         return None
 
-    return AttributeDefinition(f"sdy.{mnemonic}", form, parameters, verify, code=code, longer=longer)
+    return AttributeDefinition(f"sdy.{mnemonic}", form, parameters, verify, code=code)
 
 
 def _is_mesh(found: object) -> bool:
@@ -197,7 +197,10 @@ _PARTS = (lambda: MESH, lambda: _DIMENSION, lambda: _AXIS)
 _UNREDUCED = _attribute(
     "sharding", 15, _read_sharding, _spell_sharding, *_PARTS, **_SHARDED, unreduced_axes="attributes"
 )
-_PLAIN = _attribute("sharding", 6, _read_sharding, _spell_sharding, *_PARTS, longer=_UNREDUCED, **_SHARDED)
+_PLAIN = replace(
+    _attribute("sharding", 6, _read_sharding, _spell_sharding, *_PARTS, **_SHARDED),
+    longer=_UNREDUCED,
+)
 
 
 def _read_shardings(p: Any) -> tuple[Any, ...]:
