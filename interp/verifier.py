@@ -30,9 +30,12 @@ from halfulp.interp.ir.operations import (
 )
 
 
-def verify(module: Module) -> None:
-    """Check a whole module. Raises VerifyError for the first rule it breaks, in mlir-opt's order."""
-    rules = _RulesByOp()
+def verify(module: Module, known: KnownRules | None = None) -> None:
+    """Check a whole module. Raises VerifyError for the first rule it breaks, in mlir-opt's order.
+
+    ``known``: what earlier modules have shown to obey the rules, which is not checked again.
+    """
+    rules = KnownRules() if known is None else known
     dominance = Dominance()
     open_ = [_verify_isolated(module.operation, rules, dominance)]
     while open_:
@@ -56,7 +59,7 @@ class _Inside:
         self.isolated: list[Operation] = []
 
 
-def _verify_isolated(root: Operation, rules: _RulesByOp, dominance: Dominance) -> Iterator[Operation]:
+def _verify_isolated(root: Operation, rules: KnownRules, dominance: Dominance) -> Iterator[Operation]:
     """Check an op, then what is inside it, and last dominance. An op inside it that is isolated from above is yielded,
     to be checked after everything else inside its parent.
     """
@@ -91,7 +94,7 @@ def _verify_isolated(root: Operation, rules: _RulesByOp, dominance: Dominance) -
 # --- one op ---------------------------------------------------------------------------------------------------------
 
 
-def _verify_operation(operation: Operation, rules: _RulesByOp) -> None:
+def _verify_operation(operation: Operation, rules: KnownRules) -> None:
     definition = operation.definition
     if definition is not None:
         rules[definition].verify(operation)
@@ -160,7 +163,8 @@ class _Rules:
         # The types of the last op, which are those of the next one in most cases.
         self.operand_types: list[object] | None = None
         self.result_types: list[object] | None = None
-        self.attributes = [(prop, set[int]()) for prop in definition.properties]
+        # They are kept, so that no later attribute has the identity of one of them.
+        self.attributes = [(prop, dict[int, Attribute]()) for prop in definition.properties]
         self.shared: dict[int, tuple[object, list[object], list[object]]] = {}
 
     def verify(self, operation: Operation) -> None:
@@ -237,11 +241,11 @@ class _Rules:
                     raise operation.rule_broken(
                         f"attribute '{prop.name}' failed to satisfy constraint: {prop.kind.description}"
                     )
-                accepted.add(id(attribute))
+                accepted[id(attribute)] = attribute
 
 
-class _RulesByOp(dict[OpDefinition, _Rules]):
-    """The rules of each definition that a module uses, made at their first use."""
+class KnownRules(dict[OpDefinition, _Rules]):
+    """The rules of each definition that modules use, made at their first use, and what was found to obey them."""
 
     def __missing__(self, definition: OpDefinition) -> _Rules:
         rules = self[definition] = _Rules(definition)

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -35,7 +36,10 @@ _DUMPED = {
 }
 _PIPELINE = "--pass-pipeline="
 _SERVE = "--serve="
-_OTHERS = {"--allow-unregistered-dialect", "--split-input-file", "--mlir-disable-threading"}
+_INPUT = "--print-input"
+"""Print each module also as it was before the passes, and `AFTER` after it."""
+AFTER = "// ===== after\n"
+_OTHERS = {_INPUT, "--allow-unregistered-dialect", "--split-input-file", "--mlir-disable-threading"}
 _HEX = "--mlir-print-elementsattrs-with-hex-if-larger="
 """Bindings write more than 100 elements in hexadecimal, and fewer exactly in any case."""
 _RESOURCES = "{-#"
@@ -66,16 +70,18 @@ class Child:
         pipelines = [one.removeprefix(_PIPELINE) for one in unknown if one.startswith(_PIPELINE)]
         if len(pipelines) < len(unknown):
             return {"code": 1, "printed": "", "said": f"error: unknown options: {' '.join(unknown)}"}
-        printed, said = [], []
+        printed: list[str] = []
+        said: list[str] = []
         for part in text.split("\n" + MARKER) if "--split-input-file" in options else [text]:
+            printed.append("")
             try:
-                printed.append(self._module(options, "".join(pipelines), part) + "\n")
+                for each in self._module(options, "".join(pipelines), part):
+                    printed[-1] += each
             except (self._ir.MLIRError, ValueError) as error:
-                printed.append("")
                 said.append(self._message(error))
         return {"code": int(bool(said)), "printed": MARKER.join(printed), "said": "\n".join(said)}
 
-    def _module(self, options: list[str], pipeline: str, text: str) -> str:
+    def _module(self, options: list[str], pipeline: str, text: str) -> Iterator[str]:
         # A context keeps the resources of a module, and gives those of the next one other names.
         if not self._left or _RESOURCES in text:
             self._context = self._ir.Context()
@@ -87,10 +93,12 @@ class Child:
         form = {name: option in options for option, name in _PRINTED.items()}
         with self._context:
             module = self._ir.Module.parse(text)
+            if _INPUT in options:
+                yield f"{module.operation.get_asm(**form)}\n{AFTER}"
             if pipeline:
                 self._manager(options, pipeline, form).run(module.operation)
             printed: str = module.operation.get_asm(**form)
-        return printed.replace('loc("-"', 'loc("<stdin>"')
+        yield printed.replace('loc("-"', 'loc("<stdin>"') + "\n"
 
     def _manager(self, options: list[str], pipeline: str, form: dict[str, bool]) -> Any:
         if _DUMPED.keys() & set(options):

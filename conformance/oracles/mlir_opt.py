@@ -133,6 +133,11 @@ class Bindings(Tool):
 
     package: str = WHEEL
 
+    @property
+    def prints_input(self) -> bool:
+        """It has the option."""
+        return True
+
     def finished(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> Finished:
         """Return what mlir-opt prints. Raises OracleError: "hang" after ``seconds``, "crash" if its child ended."""
         with _lock:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from halfulp.conformance.oracles.mlir_child import AFTER
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.interp.bytecode.index import schema_of
 from halfulp.interp.declare.declarations import Schema
@@ -24,7 +25,7 @@ from halfulp.interp.ir.base import FileLineCol, quoted
 from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
-from halfulp.interp.text.printer import print_module
+from halfulp.interp.text.printer import print_module, print_without_aliases
 from halfulp.interp.text.skipping import split_input
 
 SECONDS = 120.0
@@ -126,6 +127,11 @@ class Tool:
     def schema(self) -> Schema:
         """The schema of MLIR that belongs to the version; the newest schema if the version has no number."""
         return schema_of(f"MLIR{self.version}") or max(Schema)
+
+    @property
+    def prints_input(self) -> bool:
+        """Tell whether it has the option --print-input of `mlir_child`."""
+        return False
 
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
         """Run the program with ``text`` on standard input and return its standard output.
@@ -260,6 +266,9 @@ class PassFailure(InputError):
             self.exit_code = 1
 
 
+_NOT_READ = PassFailure("the program does not read it")
+
+
 def argument_of(header: re.Match[str]) -> str:
     """Return the command-line name of the pass in a `HEADER` line of a dump; "" if there is none."""
     return header["pass"] or header["argument"] or ""
@@ -323,6 +332,28 @@ class PassPipeline:
             found = [self._with_pass(found[0], texts[0])]
         return found
 
+    def both(self, texts: Sequence[str]) -> list[tuple[str | PassFailure, str | PassFailure]]:
+        """Return each module as the program prints it before the passes, and after them, or why there is none: as
+        `apply_all` does.
+        """
+        if not self.tool.prints_input or len(texts) == 1:
+            return list(zip(self._in_parts(texts, []), self.apply_all(texts), strict=True))
+        every = [*_OPTIONS, *self._form, "--split-input-file", "--print-input", self._option]
+        try:
+            printed = self.tool.finished(every, _MARKER.join(texts), self.seconds).printed
+            results = [part.text.partition(AFTER) for part in split_input(printed)]
+        except OracleError:
+            results = []
+        if len(results) != len(texts):
+            half = len(texts) // 2
+            return self.both(texts[:half]) + self.both(texts[half:])
+        return [
+            (_trimmed(before), _trimmed(after) if after.strip() else self._alone(text, [self._option]))
+            if before.strip()
+            else (_NOT_READ, _NOT_READ)
+            for text, (before, _, after) in zip(texts, results, strict=True)
+        ]
+
     def unchanged(self, texts: Sequence[str], results: Sequence[str | PassFailure]) -> list[bool]:
         """Tell for each module whether the passes left it as it was. Constants that were moved, joined or removed do
         not count. ``texts``, ``results``: the arguments and the results of `apply_all`.
@@ -365,7 +396,7 @@ class PassPipeline:
             return failure
         try:
             return self.dumped(text, name)[1] or failure
-        except PassFailure:
+        except HalfulpError:
             return failure
 
     def _of_invalid(self, failure: PassFailure, said: str) -> PassFailure:
@@ -415,7 +446,7 @@ class PassPipeline:
         """
         if self.in_generic_form:
             module = program if isinstance(program, Module) else parse_module(program)
-            return print_module(module, generic=True)
+            return print_without_aliases(module)
         text = program if isinstance(program, str) else print_module(program, schema=Schema.MLIR22)
         if _OWN not in text:
             return text

@@ -11,6 +11,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,12 +21,14 @@ from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import pass_differences, validation
+from halfulp.conformance.whole_programs.arguments import Arguments
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, Judge, SearchReport, search
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.kinds import MIXED, ProgramKind, inputs_of, ops_of
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import ask, run_here
+from halfulp.conformance.whole_programs.shared_runs import Known, Shared, SharedRuns, names_of
 from halfulp.conformance.whole_programs.validation import ValidationReport
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -35,6 +38,9 @@ from halfulp.interp.values.value import Value
 
 BATCH = 64
 """Number of programs that are passed to mlir-opt at a time."""
+
+FIRST_BATCH, SHARED_BATCH = 16, 512
+"""The same for programs that are judged together: at first few, since a search learns most from these."""
 
 MAX_FINDINGS = 20
 """Number of findings, each of another kind, after which the run ends."""
@@ -190,7 +196,8 @@ class PassJudge:
         most_failures: int,
         fp_contract: str = "on",
     ) -> None:
-        self.batch = BATCH
+        self._shared = SharedRuns(report.seed, kind.max_steps) if kind.shared and pipeline.in_generic_form else None
+        self.batch = BATCH if self._shared is None else FIRST_BATCH
         self.report = report
         self._fp_contract = fp_contract
         self._pipeline = pipeline
@@ -199,16 +206,43 @@ class PassJudge:
         self._known = known
         self._most_failures = most_failures
         self._kinds: set[str | None] = set()
+        self._seen: set[int] = set()
 
     def take(self, programs: Sequence[RandomFunction]) -> Iterator[FunctionFinding | None]:
         """Run the pass on the programs, and compare them one after the other."""
+        if self._shared is not None:
+            yield from self._together(programs, self._shared)
+            self.batch = min(2 * self.batch, SHARED_BATCH)
+            return
         with self.report.timed("making programs"):
             texts = [self._pipeline.given(program.module) for program in programs]
         with self.report.timed("mlir-opt"):
             results = self._pipeline.apply_all(texts)
             unchanged = self._pipeline.unchanged(texts, results)
         for program, after, same in zip(programs, results, unchanged, strict=True):
-            yield self._one(program, after, same)
+            yield self._one(program, after, Known(Shared.UNCHANGED if same else Shared.UNKNOWN))
+
+    def _together(self, programs: Sequence[RandomFunction], shared: SharedRuns) -> Iterator[FunctionFinding | None]:
+        """Run the pass on programs that have much in common, without those that the tool does not read."""
+        texts: dict[str, RandomFunction] = {}
+        with self.report.timed("making programs"):
+            for program in programs:
+                with suppress(KeyError):  # a value that is used where it is not defined has no name
+                    texts.setdefault(self._pipeline.given(program.module), program)
+            new = [text for text in texts if hash(text) not in self._seen]
+            self._seen.update(map(hash, new))
+        with self.report.timed("mlir-opt"):
+            found = self._pipeline.both(new)
+        pairs = [
+            (texts[text], before, after)
+            for text, (before, after) in zip(new, found, strict=True)
+            if isinstance(before, str)
+        ]
+        with self.report.timed("comparing"):
+            ran = [(program.main, before, after) for program, before, after in pairs if isinstance(after, str)]
+            known = iter(shared.judged(ran))
+        for program, before, after in pairs:
+            yield self._one(program, after, next(known) if isinstance(after, str) else Known(Shared.UNKNOWN), before)
 
     def keep(self, found: FunctionFinding) -> None:
         """Count a finding: as known, as one of a kind that was found before, or as a new one."""
@@ -227,11 +261,13 @@ class PassJudge:
         if len(report.findings) + len(report.broken) >= self._most_failures:
             report.stopped = ENOUGH_FOUND
 
-    def _one(self, program: RandomFunction, after: str | PassFailure, same: bool) -> FunctionFinding | None:
-        """Count a program, and return what is wrong with it. ``same``: the pass has not changed it."""
+    def _one(
+        self, program: RandomFunction, after: str | PassFailure, known: Known, printed: str = ""
+    ) -> FunctionFinding | None:
+        """Count a program, and return what is wrong with it. ``printed``: how the tool prints the program."""
         report = self.report
         report.programs += 1
-        names = ops_of(program.module)
+        names = Counter(names_of(printed)) if printed else ops_of(program.module)
         report.steps += names.total()
         for name in names:
             report.ops.setdefault(name, OpCounts()).programs += 1
@@ -250,17 +286,20 @@ class PassJudge:
                 report.differing += after.kind == "invalid"
                 return None
             return BrokenPass(program, before, failure, self._first_input(program))
-        if same:
+        if known.outcome is Shared.UNCHANGED:
             report.unchanged += 1
             return None
-        try:
-            with report.timed("reading"):
-                changed = self._pipeline.read(after, f"<after program {program.index}>")
-        except HalfulpError as error:
-            report.skipped[_without_numbers(error.message)] += 1
-            return None
-        left = ops_of(changed)
-        outcome = self._compared(program, after, changed)
+        if known.outcome is not Shared.UNKNOWN:
+            left, outcome = Counter(names_of(after)), None
+            self._count(known.outcome.value, known, program)
+        else:
+            try:
+                with report.timed("reading"):
+                    changed = self._pipeline.read(after, f"<after program {program.index}>")
+            except HalfulpError as error:
+                report.skipped[_without_numbers(error.message)] += 1
+                return None
+            left, outcome = ops_of(changed), self._compared(program, after, changed, known.arguments)
         if outcome is None:
             self._kind.learn(program, names, left)
         for name in names:
@@ -269,14 +308,24 @@ class PassJudge:
             counts.ops_changed += left[name] != names[name]
         return outcome
 
-    def _compared(self, program: RandomFunction, after: str, changed: Module) -> FunctionFinding | None:
+    def _count(self, outcome: str, known: Known, program: RandomFunction) -> None:
+        """Count a program that `SharedRuns` has judged."""
+        report = self.report
+        setattr(report, outcome, getattr(report, outcome) + 1)
+        self._count_ops(outcome, program)
+        report.inputs += 0 if known.arguments is None else known.arguments.count
+        report.undefined_inputs += known.undefined
+
+    def _compared(
+        self, program: RandomFunction, after: str, changed: Module, arguments: Arguments | None
+    ) -> FunctionFinding | None:
         """Compare a program with what a pass made of it, and count the outcome."""
         report, before = self.report, ""
         with report.timed("comparing"):
-            found = self._comparison(program.module, changed)
+            found = self._comparison(program.module, changed, arguments)
             if found.differing:  # what is shown is the text
                 before = text_of(program.module)
-                found = self._comparison(parse_module(before), changed)
+                found = self._comparison(parse_module(before), changed, arguments)
         if found.problem is not None:
             report.skipped[_without_numbers(found.problem.message)] += 1
             return None
@@ -301,8 +350,8 @@ class PassJudge:
             report.skipped["it has no results"] += 1
         return None
 
-    def _comparison(self, before: Module, after: Module) -> ValidationReport:
-        return compare(before, after, self.report.seed, self._known, self._kind, self._fp_contract)
+    def _comparison(self, before: Module, after: Module, arguments: Arguments | None) -> ValidationReport:
+        return compare(before, after, self.report.seed, self._known, self._kind, self._fp_contract, arguments)
 
     def _count_known(self, names: set[str], program: RandomFunction) -> None:
         self.report.known.update(names)
@@ -344,12 +393,16 @@ def compare(
     known: KnownByPass | None = None,
     kind: ProgramKind = MIXED,
     fp_contract: str = "on",
+    arguments: Arguments | None = None,
 ) -> ValidationReport:
-    """Compare ``@f`` of two versions. A pair that cannot be compared has its `ValidationReport.problem`."""
+    """Compare ``@f`` of two versions. A pair that cannot be compared has its `ValidationReport.problem`.
+
+    ``arguments``: the inputs, instead of those of the kind.
+    """
     one, two = before.lookup(NAME), after.lookup(NAME)
     assert one is not None
     explain = pass_differences.explaining(known, before, NAME)
-    inputs = replace(inputs_of(before, seed, kind), fp_contract=fp_contract)
+    inputs = replace(inputs_of(before, seed, kind), fp_contract=fp_contract, given=arguments)
     return validation.compare(before, after, (one, two), inputs, explain=explain)
 
 

@@ -502,7 +502,7 @@ class Version:
 
 
 @dataclass
-class _Settled:
+class Settled:
     """Lanes after their runs: ``stopped`` by an error, ``left`` over to be run alone, or ``done`` with results."""
 
     done: Mask
@@ -607,7 +607,7 @@ class TwoRuns:
 
     def _in_lanes(self, part: Part, way: Carrier, active: Mask) -> Iterator[Piece]:
         arguments, steps = part.lanes(), max(BATCH_STEPS, 10 * self._budget.longest if self._memory else 0)
-        first = _settled(self.before, arguments, active, steps)
+        first = settled(self.before, arguments, active, steps)
         for mask, error in first.stopped:
             yield Piece(part, np.flatnonzero(mask), error, None)
         alone = first.left
@@ -615,7 +615,7 @@ class TwoRuns:
             if self._memory:  # a lane that is left may run alone for as long as all lanes together
                 self._budget.longest = max(self._budget.longest, steps // 10)
             carried = [each.to_target(value) for each, value in zip(way.signature.arguments, arguments, strict=True)]
-            second = _settled(self.after, carried, first.done, steps)
+            second = settled(self.after, carried, first.done, steps)
             for mask, error in second.stopped:
                 rows = np.flatnonzero(mask)
                 yield Piece(part, rows, _of_rows(first.results, rows, part.count), error)
@@ -697,12 +697,12 @@ class TwoRuns:
         return results, used
 
 
-def _settled(version: Version, arguments: Sequence[Value], active: Mask, steps: int) -> _Settled:
+def settled(version: Version, arguments: Sequence[Value], active: Mask, steps: int) -> Settled:
     """Run lanes, each time with at most ``steps``, until all lanes that are left return. Each round leaves out the
     lanes that stopped the run before it.
     """
     nothing, endless = np.zeros(len(active), np.bool_), 0
-    found = _Settled(nothing, nothing, [])
+    found = Settled(nothing, nothing, [])
     for _ in range(ROUNDS):
         if not active.any():
             return found

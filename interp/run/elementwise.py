@@ -319,17 +319,18 @@ class ElementwiseStep:
         """Return, for each result, the marks of its elements: those of unspecified elements, or those of a recorder."""
         recorder = self.settings.recorder
         if recorder is None:
-            return (self._open(operands, codes, results, shape),) * len(results)
+            return (self.opened(operands, codes, results, shape),) * len(results)
         made = self.op, self.behalf, kernel, self.location, results
         return recorder.record(OpRun(operands, codes, shape, ids, *made))
 
-    def _open(
+    def opened(
         self,
         operands: tuple[Value, ...],
         codes: tuple[Codes, ...],
         results: tuple[Codes, ...],
         shape: tuple[int, ...],
     ) -> Any:
+        """Return the marks of the elements that the language leaves unspecified; None if there are none."""
         mask: npt.NDArray[np.uint8] | None = None
         if self.kernel.open is not None:
             mask = self.kernel.open(codes, results)

@@ -442,7 +442,19 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
         raise LimitExceeded("attributes or types are nested too deep to be printed") from None
 
 
-def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | None) -> str:
+def print_without_aliases(module: Module) -> str:
+    """Return the text of a module in the generic form, with each attribute and type where it is used: this is fast.
+
+    Raises LimitExceeded for attributes or types that are nested too deep.
+    """
+    try:
+        with PausedCollector():
+            return _text_of(module, True, False, None, aliases=False)
+    except RecursionError:
+        raise LimitExceeded("attributes or types are nested too deep to be printed") from None
+
+
+def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | None, aliases: bool = True) -> str:
     newer = schema is not None and schema >= Schema.LLVM24
     if schema is not None:
         check_schema(module, schema)
@@ -450,13 +462,13 @@ def _text_of(module: Module, generic: bool, debug_info: bool, schema: Schema | N
     packed = not newer and not (schema is None and any(op.name.startswith(_UNPACKED) for op in module.walk()))
     unnamed = Names(packed)
     printer = Printer(generic, debug_info, unnamed, newer)
-    printer.looks_for_aliases = True
+    printer.looks_for_aliases = aliases
     printer.number(module.operation)
     text = printer.operation(module.operation)
     head: list[str] = []
     tail: list[str] = []
     # While it looks for aliases, the printer meets distinct attributes in another order.
-    if printer.seen or unnamed.numbered:
+    if aliases and (printer.seen or unnamed.numbered):
         seen = printer.seen
         order = _alias_order(seen)
         names = _alias_names(order, packed)

@@ -35,8 +35,10 @@ class ProgramKind:
     program that does not run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one
     input after the other; ``tensor_inputs``: the same for one with a tensor, which holds many numbers; 0 means
     ``inputs``. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
-    its inputs. ``learn``: is called with each program that a pass changes without a finding, and with its ops before
-    and after the pass, counted by name.
+    its inputs. ``shared``: the programs have much in common, so that `SharedRuns` judges them, and some may be no
+    programs, which the tool refuses to read. ``learn``: is called
+    with each program that a pass changes without a finding, and with its ops before and after the pass, counted by
+    name.
     """
 
     functions: Callable[[int, int, int], Iterator[RandomFunction]]
@@ -45,6 +47,7 @@ class ProgramKind:
     max_steps: int
     samples: bool = False
     tensor_inputs: int = 0
+    shared: bool = False
     learn: Callable[[RandomFunction, Counter[str], Counter[str]], object] = lambda program, before, after: None
 
 
@@ -101,7 +104,7 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
             named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
             raise InputError(f"there is no program to change: halfulp runs no function of {named}")
         kind = ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS)
-        return Programs(replace(kind, tensor_inputs=8, samples=True, learn=pool.learn))
+        return Programs(replace(kind, tensor_inputs=8, samples=True, shared=True, learn=pool.learn))
     if start in KINDS:
         return Programs(KINDS[start])
     kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +64,8 @@ from halfulp.interp.ir.operations import (
 )
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
-from halfulp.interp.text.printer import check_schema
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.verifier import verify
+from halfulp.interp.verifier import KnownRules, verify
 
 MOST_OPS = 80
 """Most ops of a program from a file."""
@@ -146,21 +145,20 @@ class Draft:
     """A copy of a program that edits change in place."""
 
     def __init__(self, module: Module, rng: random.Random) -> None:
-        self.module = rewrite.module_with(module.body, module)
         self.rng = rng
+        self.take(rewrite.module_with(module.body, module))
 
-    @property
-    def main(self) -> Operation:
-        """Return the function."""
-        found = self.module.lookup(NAME)
+    def take(self, module: Module) -> None:
+        """Go on with another module. ``main`` is its function."""
+        self.module = module
+        found = module.lookup(NAME)
         assert found is not None
-        return found
+        self.main = found
 
     def ops(self, fits: Callable[[Operation], object] = lambda op: True) -> list[Operation]:
         """Return the ops inside the function that fit, without those of bodies that no text shows."""
-        return [
-            op for op in self.main.walk() if op is not self.main and not _has_implied_body(op.parent_op) and fits(op)
-        ]
+        main = self.main
+        return [op for op in main.walk() if op is not main and not _has_implied_body(op.parent_op) and fits(op)]
 
     def some(self, fits: Callable[[Operation], object]) -> Operation:
         """Choose an op that fits. Raises Unfit if there is none."""
@@ -407,7 +405,7 @@ def _retyped(draft: Draft, retype: rewrite.Retype, renumber: Callable[[int], int
     """Give all values and attributes of the module other types, and lists of sizes and indices other numbers."""
     module = draft.module
     tops = [rewrite.copied(op, {}, retype) for op in module.body]
-    draft.module = Module(rewrite.module_around(tops).operation, module.source, module.resources)
+    draft.take(Module(rewrite.module_around(tops).operation, module.source, module.resources))
     for op in draft.module.walk():
         for entries in (op.properties, op.attributes):
             for name, attribute in entries.items():
@@ -757,36 +755,42 @@ EDITS: Mapping[Edit, float] = {
     into_loop: 1,
     twice: 0.5,
     without: 1,
-    outlined: 0.3,
+    outlined: 0.1,
     other_result: 0.7,
 }
 """The edits, and how often each is chosen. An edit raises Unfit if the program has no place for it."""
 
+_EDITS, _WEIGHTS = tuple(EDITS), tuple(accumulate(EDITS.values()))
+
 TRIES = 12
-"""Tries of an edit until a valid program is made."""
+"""The most edits that are tried for one program."""
 
 
-def mutant(module: Module, rng: random.Random) -> Module | None:
-    """Return a program after one to four edits; None if none of some tries gives a valid program.
+def mutant(module: Module, rng: random.Random, known: KnownRules | None = None) -> Module | None:
+    """Return a program after one to four edits; None if it is too long, or not valid.
 
-    Most ops whose results nothing uses any more are left out.
+    Most ops whose results nothing uses any more are left out. ``known``: as for `verify`.
     """
-    edits, weights = zip(*EDITS.items(), strict=True)
-    wanted, made = rng.choice((1, 1, 2, 2, 3, 4)), 0
+    wanted = rng.choice((1, 1, 2, 2, 3, 4))
     most = max(LONG_OPS, sum(1 for _ in module.walk()))
-    for _ in range(TRIES):
-        draft = Draft(module, rng)
+    draft = Draft(module, rng)
+    for edit in rng.choices(_EDITS, cum_weights=_WEIGHTS, k=TRIES):
         try:
-            rng.choices(edits, weights)[0](draft)
+            edit(draft)
         except (Unfit, ValueError):
             continue
-        if rng.random() < 0.9:
-            _without_unused(draft)
-        if sum(1 for _ in draft.module.walk()) <= most and _is_program(draft.module):
-            module, made = draft.module, made + 1
-            if made == wanted:
-                break
-    return module if made else None
+        wanted -= 1
+        if not wanted:
+            break
+    if rng.random() < 0.9:
+        _without_unused(draft)
+    if sum(1 for _ in draft.module.walk()) > most:
+        return None
+    try:
+        verify(draft.module, known)
+    except HalfulpError:
+        return None
+    return draft.module
 
 
 def _without_unused(draft: Draft) -> None:
@@ -803,17 +807,21 @@ def _is_memory(value: SSAValue) -> bool:
     return isinstance(value.type, ty.MemRefType)
 
 
-def _is_program(module: Module) -> bool:
-    """Tell whether the verifier accepts a module, and MLIR 22 has all of it."""
-    try:
-        verify(module)
-        check_schema(module, d.Schema.MLIR22)
-    except HalfulpError:
-        return False
-    return True
-
-
 # --- the pool ---------------------------------------------------------------------------------------------------------
+
+
+KEPT_RULES = 2_000
+"""The number of programs after which the verifier forgets what it has seen, and its memory."""
+
+SELDOM = 0.8
+"""How often a program that only runs as a whole is left for another one: ten others run in the same time."""
+
+
+def runs_whole(module: Module) -> bool:
+    """Tell whether the ops of a function cannot run alone: it has memory, calls or branches."""
+    ops = list(module.walk())
+    branches = any(op.successors for op in ops)
+    return branches or len(module.body) > 1 or any(_is_memory(value) for op in ops for value in _values_of(op))
 
 
 @dataclass
@@ -827,25 +835,35 @@ class Mutants:
     seeds: Sequence[Module]
     kept: list[Module] = field(default_factory=list)
     _met: set[tuple[str, str]] = field(default_factory=set)
+    _costly: set[Module] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._costly.update(filter(runs_whole, self.seeds))
 
     def functions(self, seed: int, count: int, first: int) -> Iterator[RandomFunction]:
         """Yield ``count`` programs. They depend on what the pass did to the ones before, so ``first`` is only the
         number of the first one.
         """
-        rng = random.Random(f"mutated {seed} {first}")
+        rng, known = random.Random(f"mutated {seed} {first}"), KnownRules()
         for index in range(first, first + count):
             if index < len(self.seeds):
                 yield RandomFunction(seed, index, self.seeds[index])
                 continue
-            while (made := mutant(self._chosen(rng), rng)) is None:
+            if not index % KEPT_RULES:
+                known = KnownRules()
+            while (made := mutant(self._chosen(rng), rng, known)) is None:
                 pass
             yield RandomFunction(seed, index, made)
 
     def _chosen(self, rng: random.Random) -> Module:
-        if not self.kept or rng.random() < 0.2:
-            return rng.choice(self.seeds)
-        newest = min(len(self.kept), 20)
-        return rng.choice(self.kept[-newest:] if rng.random() < 0.5 else self.kept)
+        if not self.kept or rng.random() < 0.3:
+            chosen = self.seeds
+        else:
+            chosen = self.kept[-20:] if rng.random() < 0.5 else self.kept
+        found = rng.choice(chosen)
+        if found in self._costly and rng.random() < SELDOM:
+            found = rng.choice([each for each in chosen if each not in self._costly] or chosen)
+        return found
 
     def learn(self, program: RandomFunction, before: Counter[str], after: Counter[str]) -> None:
         """Keep a program if the pass did something new to it: for the first time, it removed an op of this name, made
@@ -856,3 +874,5 @@ class Mutants:
         if not done <= self._met:
             self._met |= done
             self.kept.append(program.module)
+            if runs_whole(program.module):
+                self._costly.add(program.module)

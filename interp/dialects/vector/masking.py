@@ -265,6 +265,12 @@ def mask(op: Operation, compiler: Compiler) -> Action:
 
     def choosing(sources: Sequence[int]) -> Action:
         lanes, other = op.operands
+        if ty.shape_of(lanes.type) != ty.shape_of(op.results[0].type):
+            raise Unsupported(
+                f"a mask of type '{lanes.type}' cannot choose elements of '{op.results[0].type}'",
+                location=op.location,
+                op=op.name,
+            )
         read = compiler.slots([lanes]) + tuple(sources) + compiler.slots([other])
         step = general_step(_choose, op, read, results, [lanes, op.results[0], other])
 

@@ -1,0 +1,118 @@
+"""Pairs of programs whose ops run once: the verdicts follow from arithmetic, or are those of `validation.compare`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.whole_programs.fuzz_functions import compare
+from halfulp.conformance.whole_programs.generator.kinds import programs_from
+from halfulp.conformance.whole_programs.shared_runs import LANES, Known, Shared, SharedRuns, names_of
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.printer import print_module
+
+LOADED = "%i = arith.constant 1 : index\n  %x = memref.load %a[%i] : memref<2xi8>\n  "
+
+PAIRS = [
+    # Types of arguments and results; what the first and the second program return, and the verdict.
+    ("i8", "arith.addi %a, %b : i8", "arith.addi %a, %b : i8", Shared.UNCHANGED),
+    ("i8", "arith.addi %a, %b : i8", "arith.addi %b, %a : i8", Shared.EQUAL),
+    ("i8", "arith.addi %a, %b : i8", "arith.addi %a, %a : i8", Shared.UNKNOWN),
+    ("vector<3xi8>", "arith.muli %a, %b : vector<3xi8>", "arith.muli %b, %a : vector<3xi8>", Shared.EQUAL),
+    ("vector<3xi8>", "arith.subi %a, %b : vector<3xi8>", "arith.subi %b, %a : vector<3xi8>", Shared.UNKNOWN),
+    # A flag takes results away, or gives freedom.
+    ("i8", "arith.addi %a, %b : i8", "arith.addi %a, %b overflow<nsw> : i8", Shared.UNKNOWN),
+    ("i8", "arith.addi %a, %b overflow<nsw> : i8", "arith.addi %a, %b : i8", Shared.EQUAL),
+    ("tensor<2xf32>", "arith.addf %a, %b : tensor<2xf32>", "arith.addf %b, %a : tensor<2xf32>", Shared.EQUAL),
+    ("f32", "arith.mulf %a, %b : f32", "arith.divf %a, %b : f32", Shared.UNKNOWN),
+    # The second program may not be undefined where the first one is defined.
+    ("i8", "arith.divui %a, %b : i8", "arith.divui %a, %b : i8\n  %u = arith.remui %a, %b : i8", Shared.EQUAL),
+    ("i8", "arith.divui %a, %b : i8", "arith.divui %a, %b : i8\n  %u = arith.remui %b, %a : i8", Shared.UNKNOWN),
+    ("i8", "arith.divui %a, %a : i8", "arith.ceildivui %a, %a : i8", Shared.EQUAL),
+    (
+        "i8",
+        "arith.xori %a, %b : i8\n  %z = arith.constant 0 : i8\n  %u = arith.divui %a, %z : i8",
+        "arith.ori %a, %b : i8",
+        Shared.UNDEFINED,
+    ),
+    (
+        "tensor<2xi8>",
+        "tensor.generate {\n  ^bb0(%i: index):\n %x = tensor.extract %a[%i] : tensor<2xi8>\n"
+        " tensor.yield %x : i8 } : tensor<2xi8>",
+        "arith.andi %a, %a : tensor<2xi8>",
+        Shared.EQUAL,
+    ),
+    ("memref<2xi8>", LOADED + "memref.store %x, %b[%i] : memref<2xi8>", "", Shared.UNKNOWN),
+    (
+        "memref<2xi8>",
+        LOADED + "memref.store %x, %b[%i] : memref<2xi8>",
+        LOADED + "%y = memref.load %a[%i] : memref<2xi8>\n  memref.store %y, %b[%i] : memref<2xi8>",
+        Shared.EQUAL,
+    ),
+]
+
+
+def text_of(type_: str, body: str) -> str:
+    results = "memref" not in type_
+    head = f"func.func @f(%a: {type_}, %b: {type_})" + f" -> {type_}" * results
+    end = f"return %r : {type_}" if results else "return"
+    return print_module(parse_module(f"{head} {{ {'%r = ' * results}{body}\n {end} }}"), generic=True)
+
+
+def judged(shared: SharedRuns, pairs: list[tuple[str, str]]) -> list[Known]:
+    functions = [parse_module(before).lookup("f") for before, _ in pairs]
+    return shared.judged(
+        [(f, before, after) for f, (before, after) in zip(functions, pairs, strict=True) if f is not None]
+    )
+
+
+def test_verdicts_on_pairs() -> None:
+    pairs = [(text_of(type_, before), text_of(type_, after)) for type_, before, after, _ in PAIRS]
+    found = judged(SharedRuns(1, 1000), pairs)
+    wrong = [(pair, known.outcome) for pair, known in zip(PAIRS, found, strict=True) if known.outcome is not pair[-1]]
+    assert not wrong, wrong
+    (undefined,) = (known for known in found if known.outcome is Shared.UNDEFINED)
+    assert undefined.undefined == LANES
+
+
+def test_ops_of_several_programs_run_once_and_give_what_each_gives_alone() -> None:
+    bodies = [f"arith.addi %a, %b : i8\n  %s = arith.{op} %r, %a : i8" for op in ("muli", "subi", "muli")]
+    texts = [text_of("i8", body).replace('"func.return"(%0)', '"func.return"(%1)') for body in bodies]
+    shared = SharedRuns(1, 1000)
+    judged(shared, [(text, text.replace("(%0, %arg0)", "(%arg0, %0)")) for text in texts])
+    nodes = list(shared._nodes.values())
+    ops = [node.text[0] for node in nodes if node.text[0]]
+    assert sorted(ops) == ["arith.addi", "arith.muli", "arith.muli", "arith.subi", "arith.subi"]
+    found = {node: node.values[0].bits for node in nodes if node.values is not None}
+    a, b = (found[node] for node in nodes if not node.text[0])
+    for node in nodes:
+        if node.text[0] == "arith.muli":
+            assert np.array_equal(found[node], (a + b) * a)
+
+
+def test_names_of_ops() -> None:
+    text = text_of("i8", "arith.addi %a, %b : i8")
+    assert names_of(text) == ["func.func", "arith.addi", "func.return"]
+
+
+@pytest.mark.torch_mlir
+def test_what_is_judged_right_is_right_for_the_whole_comparison() -> None:
+    pipeline = PassPipeline(find_mlir_opt("24"), "builtin.module(canonicalize)", in_generic_form=True)
+    kind = programs_from("mutated", pipeline.tool, ("mixed",)).kind
+    shared, compared = SharedRuns(3, kind.max_steps), 0
+    programs = list(kind.functions(3, 45, 0))
+    texts = pipeline.both([pipeline.given(program.module) for program in programs])
+    pairs = [
+        (program.main, before, after)
+        for program, (before, after) in zip(programs, texts, strict=True)
+        if isinstance(before, str) and isinstance(after, str)
+    ]
+    for (_, before, after), known in zip(pairs, shared.judged(pairs), strict=True):
+        if known.outcome in (Shared.EQUAL, Shared.OPEN, Shared.UNDEFINED) and known.arguments is not None:
+            found = compare(parse_module(before), parse_module(after), 3, kind=kind, arguments=known.arguments)
+            assert not found.differing
+            assert found.undefined == known.undefined, before
+            compared += 1
+    assert compared > 8
