@@ -55,7 +55,7 @@ ROOT_PAGES = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBU
 """Pages of the site that stand in the root of the repository, as in `root_pages`."""
 # The recorded answers of real tools are data of the tests.
 sys.path.append(str(FOLDER.parent / "tests"))
-from corpora import pass_results, reports, text_results  # noqa: E402
+from corpora import findings, pass_results, reports, text_results  # noqa: E402
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -690,6 +690,11 @@ def public_reports() -> str:
     return "\n".join(reports.table(reports.recorded()))
 
 
+def findings_by_version() -> str:
+    """Return the table of the versions of MLIR that have each bug."""
+    return "\n".join(findings.table(findings.recorded()))
+
+
 def texts_of_llvm() -> str:
     """Return the table of the texts of LLVM's tests."""
     return "\n".join(text_results.table(text_results.recorded()))
@@ -729,6 +734,7 @@ BLOCKS = {
         mlir_tests,
         public_reports,
         texts_of_llvm,
+        findings_by_version,
     )
 }
 IN_ORDER = re.compile(r"^ +- ([^:\n]+): (\S+\.md)$", re.MULTILINE)

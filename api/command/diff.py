@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from xml.etree import ElementTree
 
 from halfulp.command import programs as comparing
 from halfulp.command.calls import SOURCE_FILE
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, need_one, ranked, say, write
+from halfulp.command.ci_reports import Checked, ReportOptions, write_ci_reports
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, need_one, ranked, write
 from halfulp.command.execution import Sources, rendered
 from halfulp.command.option import Command, duration
 from halfulp.command.values import profile_named
@@ -33,9 +32,8 @@ from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
 from halfulp.described import amount, argument, first_given, flag, option, repeated
-from halfulp.inputs import write_file
-from halfulp.interp.ir.base import FileLineCol, file_position
-from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, plural
+from halfulp.interp.ir.base import file_position
+from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
@@ -62,7 +60,7 @@ versions. Both versions must call them in the same order, with operands that agr
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffArguments(comparing.PassOptions, comparing.ContractOption, comparing.ProgramOptions):
+class DiffArguments(ReportOptions, comparing.PassOptions, comparing.ContractOption, comparing.ProgramOptions):
     """The options of ``halfulp diff``."""
 
     file: str = argument("FILE", SOURCE_FILE)
@@ -72,8 +70,6 @@ class DiffArguments(comparing.PassOptions, comparing.ContractOption, comparing.P
     repeat: int = amount("run the passes N times; if they do not always print the same module, that is a difference", 1)
     keep: str | None = option("DIR", "write the second version into this directory, and name that file in messages")
     report: str | None = option("FILE", "write a report of the first difference, for the developers of the passes")
-    junit: str | None = option("FILE", "write the results as a JUnit file, for CI")
-    github: bool = flag("print the results also as annotations of GitHub Actions")
     n: int | None = amount("the number of inputs to generate (default: 100 for oracles, else 1000)")
     assume: tuple[str, ...] = repeated(
         "RANGE", 'for two versions: the range of an argument, as in "%%0 in [0, 10]" (repeat it for more arguments)'
@@ -128,7 +124,7 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         checked.append(Checked(arguments.file, None, WRONG_USE, f"not finished: {str(error) or type(error).__name__}"))
         raise
     finally:
-        write_ci_reports(checked, arguments)
+        write_ci_reports(arguments.file, checked, arguments)
 
 
 DIFF = Command(DiffArguments, diff_programs, _DIFF, comparing.COMPARISON_CODES)
@@ -373,73 +369,3 @@ def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
         "loosened": found.loosened,
         "counterexamples": [counterexample_record(example) for example in found.counterexamples],
     }
-
-
-# --- ci reports -------------------------------------------------------------------------------------------------------
-#
-# The results of a comparison for CI: a JUnit file, and annotations of GitHub Actions.
-
-
-_ELEMENTS = {DIFFERENT: "failure", UNSUPPORTED: "skipped"}
-_COUNTED = {"failure": "failures", "skipped": "skipped", "error": "errors"}
-_LEVELS = {DIFFERENT: "error", UNSUPPORTED: "warning"}
-
-
-@dataclass(frozen=True)
-class Checked:
-    """One comparison: its name, its place in the first version, its exit code, and its text for people."""
-
-    name: str
-    place: FileLineCol | None
-    code: int
-    text: str
-
-
-def write_ci_reports(checked: Sequence[Checked], arguments: DiffArguments) -> None:
-    """Write the JUnit file and the annotations that the options ask for."""
-    if arguments.junit is not None:
-        write_file(arguments.junit, junit(arguments.file, checked))
-    if arguments.github:
-        for line in github_lines(checked):
-            say(line)
-
-
-def junit(file: str, checked: Sequence[Checked]) -> bytes:
-    """Return a JUnit file with one test case for each comparison."""
-    kinds = [_ELEMENTS.get(one.code, "error") for one in checked if one.code != SUCCESS]
-    counts = {_COUNTED[kind]: str(count) for kind, count in Counter(kinds).items()}
-    totals = {"tests": str(len(checked)), "failures": "0", "errors": "0", "skipped": "0"} | counts
-    suites = ElementTree.Element("testsuites", totals)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": _plain(file)} | totals)
-    for one in checked:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": _plain(file), "name": _plain(one.name)})
-        if one.code == SUCCESS:
-            ElementTree.SubElement(case, "system-out").text = _plain(one.text)
-        else:
-            message = {"message": _plain(one.text.partition("\n")[0])}
-            ElementTree.SubElement(case, _ELEMENTS.get(one.code, "error"), message).text = _plain(one.text)
-    ElementTree.indent(suites)
-    data: bytes = ElementTree.tostring(suites, "utf-8", xml_declaration=True)
-    return data + b"\n"
-
-
-def github_lines(checked: Sequence[Checked]) -> Iterator[str]:
-    """Yield a workflow command of GitHub Actions for each comparison that is not equal."""
-    for one in checked:
-        if one.code == SUCCESS:
-            continue
-        place = one.place
-        fields = {} if place is None else {"file": place.file, "line": place.line, "col": place.column}
-        spelled = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in fields.items())
-        yield f"::{_LEVELS.get(one.code, 'error')}{' ' * bool(spelled)}{spelled}::{_escaped(one.text)}"
-
-
-def _escaped(text: str, more: str = "") -> str:
-    for character in ("%", "\r", "\n", *more):
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
-
-
-def _plain(text: str) -> str:
-    """Replace the characters that XML cannot contain."""
-    return text.translate(UNPRINTABLE).translate(dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"))

@@ -503,6 +503,51 @@ def test_a_junit_file_has_a_case_for_each_function(fake_opt: FakeOpt, capsys: py
     assert "before:   0x02 (2)" in (failure.text or "")
 
 
+def check_sarif(found: Any) -> None:
+    """Check what SARIF 2.1.0 requires of the parts that halfulp writes (section 3 of the standard)."""
+    assert found["version"] == "2.1.0"
+    for run_ in found["runs"]:
+        driver = run_["tool"]["driver"]
+        rules = [rule["id"] for rule in driver["rules"]]
+        assert driver["name"]
+        assert len(set(rules)) == len(rules)
+        assert run_["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+        for result in run_["results"]:
+            assert result["level"] in ("none", "note", "warning", "error")
+            assert result["ruleId"] in rules
+            assert result["message"]["text"]
+            for location in result["locations"]:
+                place = location["physicalLocation"]
+                assert re.fullmatch(r"[\w./%~:-]+", place["artifactLocation"]["uri"])
+                region = place.get("region", {"startLine": 1, "startColumn": 1})
+                assert min(region.values()) >= 1
+
+
+def test_a_sarif_file_has_what_is_not_equal(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("sed s/addi/muli/")
+    Path("f g.mlir").write_text(THREE, encoding="utf-8")
+    assert run(capsys, "diff", "f g.mlir", PIPELINE, option, "--sarif", "found.sarif")[0] == 1
+    found = json.loads(Path("found.sarif").read_text(encoding="utf-8"))
+    check_sarif(found)
+    results = found["runs"][0]["results"]
+    places = [result["locations"][0]["physicalLocation"] for result in results]
+    assert [(r["ruleId"], r["level"], r["message"]["text"][:10]) for r in results] == [
+        ("different", "error", "@differs: "),
+        ("not-compared", "warning", "@always_un"),
+    ]
+    assert {place["artifactLocation"]["uri"] for place in places} == {"f%20g.mlir"}
+    assert places[0]["region"] == {"startLine": 1 + THREE[: THREE.index("@differs")].count("\n"), "startColumn": 1}
+
+
+def test_a_sarif_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("echo '<stdin>:2:8: error: no <&> \001 op' >&2; exit 1")
+    assert run(capsys, "diff", "f.mlir", PIPELINE, option, "--sarif=found.sarif")[0] == 2
+    found = json.loads(Path("found.sarif").read_text(encoding="utf-8"))
+    check_sarif(found)
+    (result,) = found["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("not-checked", "error")
+
+
 def test_a_junit_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     option = fake_opt("echo '<stdin>:2:8: error: no <&> \001 op' >&2; exit 1")
     code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, option, "--junit=found.xml", "--github")
