@@ -122,7 +122,7 @@ def test_functions_of_the_user_are_called() -> None:
 def test_which_dispatch() -> None:
     two = MATMUL + MATMUL.replace("@matmul", "@other").replace("256", "100")
     assert hu.iree.workgroups(two, 1, 1, 1000, 1, function="other").count == (10, 1, 1)
-    with pytest.raises(hu.errors.InputError, match="which iree_codegen.dispatch_config is to run.*@matmul, @other"):
+    with pytest.raises(hu.errors.InputError, match="several iree_codegen.dispatch_config.*@matmul, @other"):
         hu.iree.workgroups(two, 1, 1, 1000, 1)
     with pytest.raises(hu.errors.InputError, match="'@matmul' has 2 of them") as raised:
         hu.iree.workgroups(MATMUL + MATMUL, 1, 1, 1000, 1)

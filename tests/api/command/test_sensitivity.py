@@ -71,7 +71,7 @@ def test_the_best_program_and_the_picture(command: Command, write: Any) -> None:
     (("--modes=sideways",), 2, "rounding is 'sideways'"),
     (("--try-profile=x",), 2, "unknown profile 'x'"),
     (("--orders=x",), 2, "'x' is not a known order of reductions"),
-    (("--models=x",), 2, "models of tile operations: 'x' is none of exact"),
+    (("--models=x",), 2, "models of tile operations: unknown model 'x'; choose one of exact"),
     (("--result=3",), 2, "no float result result[3]"),
     (("--plot=x.pdf",), 2, "a picture's name ends in .svg or .png"),
     (("--batch",), 2, "--batch"),

@@ -300,7 +300,6 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     (("fixed_add", "--type", "f16"), 2, 'must be fixed-point-like, such as "ac_fixed<16, 8>"'),
     (("fixed_convert", "--from", "f16", "--type", "ac_fixed<8,4>", "--rounding", "upward"), 2, "write another mode there"),
     (("fixed_convert", "--from", "f16", "--type", "f32"), 2, "fcvt converts these"),
-    (("fixed_add", "--type", "ac_fixed<8,4>", "--models", "all"), 2, "no model applies to fixed_add"),
     (("missing.mlir",), 2, "missing.mlir"),
     ((*VECTOR_SETS_ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
     (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),

@@ -519,7 +519,7 @@ def test_without_it_such_an_op_is_unsupported() -> None:
     ({"on_ub": "ignore"}, "on_ub is 'ignore', but must be 'raise' or 'poison'"),
     ({"index_width": 16}, "index_width is 16, but must be 64 or 32"),
     ({"swizzle": "never"}, "swizzle is 'never', but must be 'hint' or 'physical'"),
-    ({"mma": "chip:z80"}, "mma: 'chip:z80' is none of exact, ieee, chip:"),
+    ({"mma": "chip:z80"}, "mma: unknown model 'chip:z80'; choose one of exact, ieee, chip:"),
 )
 def test_a_value_that_is_not_a_choice_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

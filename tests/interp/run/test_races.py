@@ -272,5 +272,5 @@ def test_too_many_digits() -> None:
       %0:2000 = affine.delinearize_index %x into ({base}) : {types}
       return %0#1999 : index
     }}"""
-    with pytest.raises(hu.Unsupported, match="more than 200 digits"):
+    with pytest.raises(hu.Unsupported, match="more than 200 numbers"):
         hu.run(text, 5)

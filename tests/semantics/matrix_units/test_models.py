@@ -461,7 +461,7 @@ def test_infinite_c_beside_dots_of_sixteen(c: int) -> None:
 
 def test_errors() -> None:
     op, (a, b, c) = random_tiles(KINDS["MFMA_F32_16x16x16_F16"], 1)
-    with pytest.raises(ValueError, match="'chip:pascal' is none of exact, ieee, chip:volta"):
+    with pytest.raises(ValueError, match="unknown model 'chip:pascal'; choose one of exact, ieee, chip:volta"):
         models.multiply_accumulate("chip:pascal", op, a, b, c)
     for wrong in ((a[:, :8], b, c), (a, b[:8], c), (a, b, c[:8]), (a[:, :8], b[:8], c), (a[None], b, c)):
         with pytest.raises(ValueError, match="do not fit together"):

@@ -516,7 +516,7 @@ UNSAYABLE = [(1, 5, 0, 0), (2, 6, 1, 0), (3, 0xFFF, 0, 0xF0F), (4, 7, 0, 0)]
 def test_poison_is_refused_dropped_or_made_canonical() -> None:
     chunks = split(chunk_of(FPTOSI, UNSAYABLE), [1])
     with pytest.raises(
-        InputError, match="row 1: 'result' is poison, which the format 'testfloat' cannot say.*\n.*drop"
+        InputError, match="row 1: 'result' is poison, which the format 'testfloat' cannot express.*\n.*drop"
     ):
         write_vectors(VectorSet(FPTOSI, chunks), io.BytesIO(), "testfloat")
     later = [chunk_of(FPTOSI, UNSAYABLE[:1] * 2), chunk_of(FPTOSI, UNSAYABLE[2:])]

@@ -1,0 +1,1 @@
+func.func private @laid_out() attributes {dlti = #dlti.dl_spec<index = 32 : i64>}
