@@ -40,7 +40,8 @@ def test_every_row_is_measured_at_a_small_size(table: ModuleType, rows: ModuleTy
     done = list(table.lines(table.all_rows(), sizes))
     assert [line.trouble for line in done if line.wrong] == []
     troubles = [line.trouble for line in done if line.measured is None]
-    assert all("not installed" in trouble or "on PATH" in trouble for trouble in troubles), troubles
+    absent = ("not installed", "on PATH", "HALFULP_SOFTFLOAT does not name")
+    assert all(any(words in trouble for words in absent) for trouble in troubles), troubles
     for line in done:
         if line.measured is not None:
             assert line.measured.ours > 0, line

@@ -319,6 +319,10 @@ def _rule(mismatch: RowMismatch, computation: Computation) -> str:
     return told.rule if told.result.code == mismatch.expected[0] else ""
 
 
+_NEAR = 8
+"""Of a cause that is refuted nothing is said if more than one in so many equal rows refutes it."""
+
+
 def _explanation_lines(found: Check) -> list[str]:
     """Describe what all rows with a difference have in common: causes that hold, then a description of the rows, then
     causes that equal rows refute.
@@ -339,7 +343,9 @@ def _explanation_lines(found: Check) -> list[str]:
             for one in told
         ]
 
-    refuted = [one for one in found.explanations if one.refuted]
+    refuted = [
+        one for one in found.explanations if one.refuted and _NEAR * (found.controls - one.equal) < found.controls
+    ]
     holding = [one for one in found.explanations if not one.refuted][:SEVERAL_LINES]
     perfect = [one for one in holding if one.rows == of]
     if perfect:
