@@ -347,7 +347,8 @@ class Waiting:
                 yield np.concatenate(waiting)
                 waiting = []
             waiting.append(places)
-        yield np.concatenate(waiting)
+        if waiting:
+            yield np.concatenate(waiting)
 
     def settle(
         self,

@@ -168,6 +168,9 @@ def test_refused_elements_in_the_middle_are_computed_in_the_general_way(monkeypa
             assert np.array_equal(found.codes[::11], right)
             for place in (array_loop.BLOCK + 3, 2 * array_loop.BLOCK - 1, codes.size - 1):
                 assert found.codes[place] == specification.unary(name, F32, int(codes[place])).code
+            zeros = elementary.unary(name, F32, np.zeros_like(codes))  # none is refused
+            assert zeros is not None
+            assert (zeros.codes == specification.unary(name, F32, 0).code).all()
 
 
 def test_zeros_infinities_and_points_are_never_refused() -> None:
