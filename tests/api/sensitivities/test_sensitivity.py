@@ -545,7 +545,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"modes": ["stochastic"]}, "ops cannot round in the mode stochastic"),
     ({"profiles": ["mlir"]}, "unknown profile 'mlir'"),
     ({"orders": ["pairwse"]}, r"'pairwse' is not a known order of reductions.*did you mean `pairwise`"),
-    ({"models": ["chip:hoper"]}, "models of tile operations: 'chip:hoper' is none of exact"),
+    ({"models": ["chip:hoper"]}, "models of tile operations: unknown model 'chip:hoper'; choose one of exact"),
     ({"metric": "snr"}, "metric is 'snr', but must be one of ulp, sqnr, relative, absolute"),
     ({"result": 1}, r"no float result result\[1\]"),
     ({"result": "argument[0]"}, r"no float result argument\[0\]"),

@@ -214,6 +214,9 @@ def test_an_iree_runner_that_writes_too_little(install: Install) -> None:
 @pytest.mark.parametrize("version", ["version 21.0.1, IREE compiler version 3.12", "hello", ""])
 def test_another_version(name: str, version: str, install: Install) -> None:
     install("cat", version=version)
+    if name == "mlir-fold" and version[:7] == "version":
+        assert oracle(name).version  # it takes any mlir-opt that says its version, and names it
+        return
     with pytest.raises(Unavailable, match=r"version"):
         oracle(name)
 

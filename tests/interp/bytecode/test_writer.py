@@ -122,6 +122,7 @@ NEWER_TEXT = {
     "attributes/float.mlir#32": "decimals are rounded to f80 at once, not through f64",
     "attributes/float.mlir#34": "decimals are rounded to f128 at once, not through f64",
     "attributes/float.mlir#39": "decimals are rounded at once, not through f64",
+    "newer/func.mlir#0": "iree-opt takes dlti in a text for an attribute, and drops the property of that name",
 }
 
 
