@@ -15,6 +15,7 @@ from documents import DOCS, commands
 
 from halfulp.command import main as cli
 from halfulp.conformance.oracles.iree import converter
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 
 TEXT = (DOCS / "findings.md").read_text(encoding="utf-8")
 PROGRAMS = dict(re.findall(r"^```mlir\n// (\S+)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE))
@@ -53,7 +54,7 @@ def test_a_finding_is_found(
 def test_a_newer_version_does_what_the_table_says(row: findings.Seen, tmp_path: Path) -> None:
     findings.write_programs(tmp_path)
     (line, *_) = (line for line, _ in findings.shown_by_mlir_opt() if shlex.split(line)[1] == row.program)
-    version = findings.find_mlir_opt(findings.NEWER).version
+    version = find_mlir_opt(findings.NEWER).version
     assert findings.outcome(line, tmp_path, findings.NEWER) == row.versions[version]
 
 

@@ -662,7 +662,7 @@ LOWERED = [pytest.param("iree", marks=pytest.mark.iree), "stablehlo"]
 @pytest.mark.parametrize("lower", LOWERED)
 @pytest.mark.parametrize("form", DOTS)
 @pytest.mark.parametrize("types", [("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"), ("f16", "f16", "f16"), ("f8E4M3FN", "f8E5M2", "f32"), ("f64", "f64", "f64"), ("f32", "f32", "f32")])  # fmt: skip
-def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str, lower: str) -> None:
+def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str, lower: Any) -> None:
     x, y = np.random.default_rng(5).normal(size=(2, 4, 4)).astype(np.float32)
     module = hu.from_stablehlo(dot(form, *types, 1), name="dot.mlir", lower=lower)
     left, right = (hu.convert(each, kind).astype("f32") for each, kind in zip((x, y), types, strict=False))
@@ -678,7 +678,7 @@ def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str, 
 
 
 @pytest.mark.parametrize("lower", LOWERED)
-def test_the_algorithm_of_a_dot_of_batches_is_kept(lower: str) -> None:
+def test_the_algorithm_of_a_dot_of_batches_is_kept(lower: Any) -> None:
     # IREE's compiler has no lowering for such a dot as long as it has the algorithm.
     text = dot("custom", "bf16", "bf16", "f32", 1).replace("4x4xf32", "2x4x4xf32")
     text = text.replace("contracting_dims = [1] x [0]", "batching_dims = [0] x [0], contracting_dims = [2] x [1]")
@@ -688,7 +688,7 @@ def test_the_algorithm_of_a_dot_of_batches_is_kept(lower: str) -> None:
 
 @pytest.mark.parametrize("lower", ["iree", "stablehlo"])
 @pytest.mark.parametrize("form", DOTS)
-def test_an_algorithm_of_several_products_is_refused(form: str, lower: str, tool: Path) -> None:
+def test_an_algorithm_of_several_products_is_refused(form: str, lower: Any, tool: Path) -> None:
     text = dot(form, "bf16", "bf16", "f32", 3)
     with pytest.raises(hu.Unsupported, match=r"dot\.mlir:2:8: .*an algorithm of 3 products of bf16") as caught:
         hu.run(hu.from_stablehlo(text, name="dot.mlir", lower=lower), *np.zeros((2, 4, 4), np.float32))

@@ -218,7 +218,7 @@ def test_roots_and_roundings_to_integers(fmt: FloatFormat) -> None:
                 continue
             kernel = float_unit.to_integral(fmt, mode, says_inexact, PROFILE)
             poison: Any = lambda a: scalar.to_integral(fmt, a, mode, SPEC).poison  # noqa: B023, E731
-            both: Any = lambda a: Result(0 if poison(a) else kernel.flagged(a)[0], kernel.flagged(a)[1], poison(a))  # type: ignore[misc]  # noqa: B023, E731
+            both: Any = lambda a: Result(0 if poison(a) else kernel.flagged(a)[0], kernel.flagged(a)[1], poison(a))  # type: ignore[misc, arg-type]  # noqa: B023, E731
             check((fmt, mode, says_inexact), whole, (fmt.bits,), [given], both)
 
 
@@ -265,7 +265,7 @@ def same(found: ArrayResult, want: ArrayResult) -> None:
     np.testing.assert_array_equal(found.codes, want.codes)
     np.testing.assert_array_equal(present(found.flags), present(want.flags))
     poison = [np.zeros(each.codes.shape, np.bool_) if each.poison is None else each.poison for each in (found, want)]
-    np.testing.assert_array_equal(*poison)
+    np.testing.assert_array_equal(poison[0], poison[1])
 
 
 def arrays(formats: Sequence[FloatFormat], count: int, seed: int) -> tuple[Codes, ...]:
@@ -365,15 +365,15 @@ def test_threads_and_shapes() -> None:
     part = arithmetic.multiply(F16, a[some], b[some], want_flags=True)
     same(ArrayResult(found[0].codes[some], None, present(found[0].flags)[some]), part)
     x, y = a[:6000].reshape(3, 2000), b[:2000]
-    for given in ((x, y), (x, y[0]), (x[:, :1], y), (x[:, ::2], x[:, 1::2])):
-        same(fast.multiply(F16, *given, want_flags=True), arithmetic.multiply(F16, *given, want_flags=True))
+    for left, right in ((x, y), (x, y[0]), (x[:, :1], y), (x[:, ::2], x[:, 1::2])):
+        same(fast.multiply(F16, left, right, want_flags=True), arithmetic.multiply(F16, left, right, want_flags=True))
     same(fast.multiply(F16, a[:0], b[:0], want_flags=True), arithmetic.multiply(F16, a[:0], b[:0], want_flags=True))
 
 
 @pytest.mark.backend("numpy")
 def test_without_machine_code() -> None:
-    given = arrays((F16, F16), 500, 10)
-    same(fast.add(F16, *given, want_flags=True), arithmetic.add(F16, *given, want_flags=True))
+    a, b = arrays((F16, F16), 500, 10)
+    same(fast.add(F16, a, b, want_flags=True), arithmetic.add(F16, a, b, want_flags=True))
 
 
 @each_row(*((factory, flags) for factory in ("fma", "add") for flags in (0, 1)))

@@ -121,7 +121,7 @@ def test_errors_of_two_arguments_stay_far_below_the_claim() -> None:
     machine = ArrayMachine(a.size)
     words = [Word(machine, CodeArray(codes_to_ints(codes, 32), 32), 32) for codes in (a, b)]
     for name, approximate in word_functions.PAIRS.items():
-        found = approximate(*words, Rounding.TO_NEAREST_EVEN, F32.nan_code or 0)
+        found = approximate(words[0], words[1], Rounding.TO_NEAREST_EVEN, F32.nan_code or 0)
         known = found.certain.held.codes.astype(np.bool_)
         compared = 0
         for x, z, y, certain in zip(a.view(np.float32), b.view(np.float32), found.y.held.tolist(), known, strict=True):

@@ -414,7 +414,7 @@ def test_undefined_elements_amid_others(rule: str, backend: str) -> None:
         : tensor<?xi32>, tensor<?xi32>, tensor<?xi8> to tensor<?xi8>
       return %r : tensor<?xi8>
     }}"""
-    expected, wrong = requantized(RULES[rule], *(each.astype(np.int64) for each in (x, m, s)), Target(8))
+    expected, wrong = requantized(RULES[rule], x.astype(np.int64), m.astype(np.int64), s.astype(np.int64), Target(8))
     undefined = np.logical_or.reduce(wrong)
     assert undefined[middle]
     assert undefined[block : 2 * block].sum() == undefined.sum() < 4

@@ -190,7 +190,7 @@ def test_bits_of_integers_that_wrapped_are_those_of_a_number(hashes: bool, form:
     (found,) = trace.errors.results
     assert found.unknown == (not hashes)
     if hashes:
-        number = np.int32([((123456789 * -1640531527) % 2**32) >> 9 | 1065353216]).view(np.float32)[0]
+        number = np.array(((123456789 * -1640531527) % 2**32) >> 9 | 1065353216, np.uint32).view(np.float32)
         exact = Fraction(float(number)) ** 2
         (result,) = hu.run(text, np.int32(123456789), np.float32(0.1))
         assert found.ulp == pytest.approx(float((Fraction(result.item()) - exact) * 2**22))

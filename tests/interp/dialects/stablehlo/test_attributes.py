@@ -169,7 +169,7 @@ def asked(text: str, read: Read, declared: Read) -> list[str]:
             functions.append(op)
     stopped = []
     for function in functions:
-        name = function.properties["sym_name"].value
+        name = function.symbol_name
         try:
             hu.run(module, *(argument(each.type) for each in function.regions[0].blocks[0].arguments), function=name)
         except (HalfulpError, TypeError) as error:
