@@ -40,7 +40,7 @@ from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
-from halfulp.semantics import casts, floats, integer
+from halfulp.semantics import casts, elementary, floats, integer
 from halfulp.semantics.kernel import Kernel, Open, Outcome, Scalar
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import multiply_accumulate
@@ -96,7 +96,11 @@ def _fp_to_fp(op: Operation, settings: Settings) -> Kernel:
 
 FP_TO_FP = Elementwise(_fp_to_fp)
 BITCAST = Elementwise(lambda op, settings: casts.bitcast())
-SQRT = Elementwise(lambda op, settings: floats.unary("sqrt", format_of(op.operands[0]), 0, settings.profile))
+SQRT = Elementwise(
+    lambda op, settings: elementary.unary(
+        "sqrt", format_of(op.operands[0]), Rounding.TO_NEAREST_EVEN, 0, settings.profile
+    )
+)
 
 
 def _division(op: Operation, settings: Settings) -> Kernel:
