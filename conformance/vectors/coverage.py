@@ -348,8 +348,11 @@ class _Running:
 
 
 class RunningCoverage:
-    """The coverage of the rows of a computation. Exact arithmetic finds their buckets as the rows come. <<Each row is
-    looked at until all buckets of a model are hit. >>Rows are examined for a model until all its buckets are hit.
+    """The coverage of the rows of a computation. Exact arithmetic finds their buckets as the rows come. Rows are
+    examined for a model until all its buckets are hit.
+
+    ``models``: names, or "all" that apply. For a computation without models of `models`, "all" are the models on its
+    columns. Raises InputError for a model that does not apply.
     """
 
     def __init__(self, computation: Computation, models: Sequence[str] = ("all",)) -> None:
