@@ -303,7 +303,7 @@ def _mark_beyond(most: int, items: list[pytest.Item]) -> None:
         if not any(map(item.get_closest_marker, ("long", "exhaustive"))):
             functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for tests in functions.values():
-        kept = {number * (len(tests) - 1) // (most - 1) for number in range(most)}
+        kept = {number * (len(tests) - 1) // max(most - 1, 1) for number in range(most)}
         for number, item in enumerate(tests if len(tests) > most else ()):
             if number not in kept:
                 item.add_marker("long")
