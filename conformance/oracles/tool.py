@@ -141,8 +141,8 @@ class Tool:
         """
         done = self.finished(arguments, text, seconds)
         if done.code:
-            name = os.path.basename(self.path)
-            raise OracleError("refusal", _first_line(done.said) or f"{name} ended with {done.code}", said=done.said)
+            message = _first_line(done.said) or f"{self.name} ended with {done.code}"
+            raise OracleError("refusal", message, said=done.said)
         return done.printed
 
     def finished(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> Finished:
@@ -151,17 +151,16 @@ class Tool:
         Raises OracleError: "hang" after ``seconds``, "crash" if a signal ended it, "garbage" if its output is not UTF-8
         or too long.
         """
-        name = os.path.basename(self.path)
         done = run_bounded([self.path, *arguments], text.encode("utf-8", "surrogateescape"), seconds)
         said = done.stderr.decode("utf-8", "replace").strip()
         # LLVM's own handlers print a stack dump and exit.
         if done.returncode < 0 or done.returncode > 128 or "Stack dump:" in said:
-            message = f"{name} ended with {done.returncode}: {_first_line(said)}"
+            message = f"{self.name} ended with {done.returncode}: {_first_line(said)}"
             raise OracleError("crash", message, _signal(done.returncode), said)
         try:
             return Finished(done.returncode, done.stdout.decode("utf-8"), said)
         except UnicodeDecodeError:
-            raise OracleError("garbage", f"{name} printed bytes that are not UTF-8") from None
+            raise OracleError("garbage", f"{self.name} printed bytes that are not UTF-8") from None
 
 
 @dataclass(frozen=True)
@@ -295,12 +294,12 @@ class PassPipeline:
     @property
     def version(self) -> str:
         """The name and the version of the program: ``mlir-opt-22 22.1.8``."""
-        return f"{os.path.basename(self.tool.path)} {self.tool.version}"
+        return f"{self.tool.name} {self.tool.version}"
 
     @property
     def command(self) -> str:
         """The command that people type to run the pipeline, without the file."""
-        return f"{os.path.basename(self.tool.path)} --pass-pipeline={shlex.quote(self.pipeline)}"
+        return f"{self.tool.name} --pass-pipeline={shlex.quote(self.pipeline)}"
 
     @property
     def passes(self) -> frozenset[str]:
