@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -41,11 +42,20 @@ def _value(case: FixedCase, place: int, code: int) -> Fraction | None:
 def _exact(case: FixedCase, row: Operands) -> Fraction | None:
     """Return the exact result, as a multiple of the last place of the result."""
     values = [_value(case, place, code) for place, code in enumerate(row)]
-    if None in values:
-        return None
-    x, *others = cast("list[Fraction]", values)
+    return None if None in values else _result(case, *cast("list[Fraction]", values))
+
+
+_OPERATORS: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+}
+
+
+def _result(case: FixedCase, x: Fraction, *others: Fraction) -> Fraction:
+    """Return the exact result of some numbers, as a multiple of the last place of the result."""
     for y in others:
-        x = x * y if case.operation == "multiply" else x - y if case.operation == "subtract" else x + y
+        x = _OPERATORS[case.operation](x, y)
     return x / case.to.unit
 
 
@@ -60,16 +70,8 @@ def _extent(case: FixedCase) -> tuple[Fraction, Fraction]:
         source = cast("FloatFormat", case.sources[place])
         most = scalar.value(source, source.max_code) or Fraction(0)
         ends.append((-most if source.signed else Fraction(0), most))
-    (low, high), *others = ends
-    for least, most in others:
-        if case.operation == "multiply":
-            products = [x * y for x in (low, high) for y in (least, most)]
-            low, high = min(products), max(products)
-        elif case.operation == "subtract":
-            low, high = low - most, high - least
-        else:
-            low, high = low + least, high + most
-    return low / case.to.unit, high / case.to.unit
+    corners = [_result(case, *numbers) for numbers in product(*ends)]
+    return min(corners), max(corners)
 
 
 @lru_cache(maxsize=256)
