@@ -257,7 +257,7 @@ class SharedRuns:
         known = self._nodes.get(key)
         if known is None:
             inputs = tuple(node.types[number] for node, number in operands)
-            known = self._nodes[key] = _Node((name, rest), operands, result_texts(rest), inputs)
+            known = self._nodes[key] = _Node((name, rest), operands, _signature(rest)[1], inputs)
         return known
 
     # --- running ---
@@ -285,7 +285,7 @@ class SharedRuns:
         flat = _flattened(*nodes[0].text, nodes[0].inputs)
         for node in nodes:
             node.done = True
-        inputs = nodes[0].inputs if flat is None else result_inputs(flat[1])
+        inputs = nodes[0].inputs if flat is None else _signature(flat[1])[0]
         code = self._code(nodes[0].text if flat is None else flat, inputs, flat is not None)
         going = [node for node in nodes if not (node.stopped | node.unknown).all()]
         if code.version is None and code.step is None:
@@ -315,7 +315,7 @@ class SharedRuns:
                 for node in going:
                     node.unknown |= ~node.stopped
                 return
-            results = [value if over_lanes(value) else repeated(value, len(active)) for value in found.results]
+            results = [_full(value, len(active)) for value in found.results]
             stopped, unknown = np.zeros(len(active), np.bool_), found.left
             for mask, _ in found.stopped:
                 stopped |= mask
@@ -338,8 +338,9 @@ class SharedRuns:
         return known
 
     def _compiled(self, text: tuple[str, str], inputs: tuple[str, ...], elementwise: bool) -> _Code:
-        (name, rest), outputs = text, result_texts(text[1])
-        own = own_operands(rest)
+        name, rest = text
+        listed_operands, outputs = _signature(rest)
+        own = len(listed_operands)
         names = [f"%o{k}" if k < own else f"%c{k - own + 1}" for k in range(len(inputs))]
         listed, given = ", ".join(outputs), ", ".join(map(": ".join, zip(names, inputs, strict=True)))
         operands = ", ".join(names[:own])
@@ -374,7 +375,7 @@ class SharedRuns:
             part = Part(types, types, tuple(_value(node, 0).bits for node in nodes), LANES)
             modules = [parse_module(text) for text in (before, after)]
             functions = [found for module in modules if (found := module.lookup(NAME)) is not None]
-            if not part.has_lanes_of_memory or _signatures(functions) != {_signature_of(functions[0])}:
+            if not part.has_lanes_of_memory or len(functions) < 2 or len(set(map(_signature_of, functions))) > 1:
                 return _NOTHING
             pairs = list(zip(modules, functions, strict=True))
             if not all(accesses_together(*pair, self._settings) for pair in pairs):
@@ -392,7 +393,7 @@ class SharedRuns:
             return _NOTHING
         if two.left.any() or two.stopped or not one.results:
             return nothing
-        pairs_ = [(_full(a), _full(b)) for a, b in zip(one.results, two.results, strict=True)]
+        pairs_ = [(_full(a, LANES), _full(b, LANES)) for a, b in zip(one.results, two.results, strict=True)]
         outcome = _judged(pairs_, np.flatnonzero(one.done))
         return replace(nothing, outcome=outcome, undefined=int((~one.done).sum()))
 
@@ -450,12 +451,8 @@ def _signature_of(function: Operation) -> tuple[Sequence[ty.Type], Sequence[ty.T
     return tuple(argument_types(function)), tuple(result_types(function))
 
 
-def _signatures(functions: Sequence[Operation]) -> set[tuple[Sequence[ty.Type], Sequence[ty.Type]]]:
-    return set(map(_signature_of, functions)) if len(functions) > 1 else set()
-
-
-def _full(value: Value) -> Value:
-    return value if over_lanes(value) else repeated(value, LANES)
+def _full(value: Value, lanes: int) -> Value:
+    return value if over_lanes(value) else repeated(value, lanes)
 
 
 def _without_constants(nodes: Sequence[_Node]) -> list[_Node]:
@@ -505,24 +502,10 @@ def _canonical(text: str, env: dict[str, _Ref]) -> tuple[str, list[_Ref]]:
 
 @lru_cache(maxsize=8192)
 def _signature(rest: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the types of the operands and of the results of an op, from what follows its operands."""
     start = rest.rfind(" : (")
     inputs, _, outputs = rest[start + 3 :].partition(" -> ")
     return _split(inputs), _split(outputs)
-
-
-def result_texts(rest: str) -> tuple[str, ...]:
-    """Return the types of the results of an op, from what follows its operands."""
-    return _signature(rest)[1]
-
-
-def result_inputs(rest: str) -> tuple[str, ...]:
-    """Return the types of the operands of an op, from what follows them."""
-    return _signature(rest)[0]
-
-
-def own_operands(rest: str) -> int:
-    """Return the number of operands of an op, from what follows them."""
-    return len(_signature(rest)[0])
 
 
 def _split(listed: str) -> tuple[str, ...]:
