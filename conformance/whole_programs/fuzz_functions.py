@@ -291,7 +291,9 @@ class PassJudge:
             return None
         if known.outcome is not Shared.UNKNOWN:
             left, outcome = Counter(names_of(after)), None
-            self._count(known.outcome.value, known, program)
+            report.inputs += 0 if known.arguments is None else known.arguments.count
+            report.undefined_inputs += known.undefined
+            self._count(known.outcome.value, program)
         else:
             try:
                 with report.timed("reading"):
@@ -308,13 +310,10 @@ class PassJudge:
             counts.ops_changed += left[name] != names[name]
         return outcome
 
-    def _count(self, outcome: str, known: Known, program: RandomFunction) -> None:
-        """Count a program that `SharedRuns` has judged."""
-        report = self.report
-        setattr(report, outcome, getattr(report, outcome) + 1)
+    def _count(self, outcome: str, program: RandomFunction) -> None:
+        """Count the outcome of a program that was compared, by its name in the report."""
+        setattr(self.report, outcome, getattr(self.report, outcome) + 1)
         self._count_ops(outcome, program)
-        report.inputs += 0 if known.arguments is None else known.arguments.count
-        report.undefined_inputs += known.undefined
 
     def _compared(
         self, program: RandomFunction, after: str, changed: Module, arguments: Arguments | None
@@ -338,8 +337,7 @@ class PassJudge:
             self._count_known({name for each in found.known for name in each}, program)
         elif found.compared:
             outcome = "permitted" if found.permitted else "equal" if found.verdicts[Verdict.EQUAL] else "open"
-            setattr(report, outcome, getattr(report, outcome) + 1)
-            self._count_ops(outcome, program)
+            self._count(outcome, program)
         elif found.skipped:
             ((why, _),) = found.skipped.most_common(1)
             report.skipped[_without_numbers(why)] += 1
