@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths.word_rounding import jammed
 from halfulp.fp_formats.paths.words import F64, Implementation, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
@@ -93,15 +94,6 @@ def _normal(a: Word) -> tuple[Word, Word]:
     return zero.choose(fraction, fraction | 1 << _FRACTION), field
 
 
-def _jammed(a: Word, count: Word) -> Word:
-    """Shift down by ``count``, of 64 bits, and set the lowest bit if a bit is lost. The highest bit of ``a``
-    must be 0.
-    """
-    by = count.less(127, signed=False).choose(count, count.of(127)).resized(128)
-    kept = a.shift_right(by)
-    return kept | (kept << by).differs(a).resized(128)
-
-
 def _packed(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
     """Round a number once; return its code. Its leading one is bit 126, or a lower bit if the exponent is 1, that of
     subnormals. ``sign``: a word of one bit.
@@ -139,7 +131,7 @@ def _add(x: Word, y: Word, mode: Mode) -> Word:
     differ = _sign(x ^ y)
     first, exponent = _unpacked(large)
     second, other = _unpacked(small)
-    second = _jammed(second << 12, exponent - other)
+    second = jammed(second << 12, exponent - other)
     total = (first << 12) + (second ^ (differ.resized(128, signed=True))) + differ.resized(128)
     sign = (differ & total.equals(0)).choose(differ.of(mode.zero), _sign(large))
     # The leading one moves to bit 126, but the exponent does not go below 1.

@@ -36,11 +36,13 @@ from halfulp.fp_formats.paths.word_rounding import (
     by_sign,
     flag,
     holds,
+    jammed,
     nan_result,
     operand,
     refuse_lost,
     refuse_lost_nan,
     rounded,
+    upper_half,
     where,
 )
 from halfulp.fp_formats.paths.words import F32, F64, Implementation, Real, Word
@@ -185,15 +187,6 @@ def _split(x: Operand) -> Number:
     return _parts(code, F64)._replace(sign=x.sign)
 
 
-def _jammed(a: Word, by: Word) -> Word:
-    """Shift right by any number below 2**63; the last bit is also set if a bit is lost."""
-    most = a.width - 1
-    by = by.resized(a.width)
-    by = by.less(most, signed=False).choose(by, by.of(most))
-    moved = a.shift_right(by)
-    return moved | (moved << by).differs(a).resized(a.width)
-
-
 def _normalised(sign: Word, exponent: Word, significand: Word) -> Number:
     """Move the leading bit of an integer to the second highest place. ``exponent``: that of a number there."""
     up = significand.leading_zeros() - 1
@@ -213,7 +206,7 @@ def _added(x: Number, y: Number, x_zero: Word, y_zero: Word) -> tuple[Number, Wo
     above = second.less(first, signed=True) | (first.equals(second) & ~p.less(q, signed=False))
     big, small = above.choose(p, q), above.choose(q, p)
     top = above.choose(first, second)
-    small = _jammed(small, top - above.choose(second, first))
+    small = jammed(small, top - above.choose(second, first))
     differ = (x.sign ^ y.sign).equals(1)
     total = differ.choose(big - small, big + small)
     sign = above.choose(x.sign, y.sign)
@@ -228,8 +221,7 @@ def _product(x: Number, y: Number, width: int) -> Number:
     exact = (a * b) << 20  # the leading bit is 2**124 or 2**125
     if width == 128:
         return _normalised_product(sign, exponent, exact)
-    high, low = exact.shift_right(64).resized(64), exact.resized(64)
-    return _normalised_product(sign, exponent, high | low.differs(0).resized(64))
+    return _normalised_product(sign, exponent, upper_half(exact))
 
 
 def _normalised_product(sign: Word, exponent: Word, product: Word) -> Number:
@@ -266,12 +258,6 @@ def _rooted(x: Number) -> Number:
     rest = (odd.choose(a + a, a) << 52) - digits * digits  # exact modulo 2**64
     half = (x.exponent - odd.resized(64)).shift_right(1, signed=True)
     return _with_rest(bit(x.sign, 0), half, digits << 10, rest)
-
-
-def _shortened(number: Number) -> Number:
-    """Return a number of 128 bits in 64, with a last bit for what is dropped."""
-    high, low = number.significand.shift_right(64).resized(64), number.significand.resized(64)
-    return number._replace(significand=high | low.differs(0).resized(64))
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -433,7 +419,7 @@ def _fused(
         addend = _split(z)
         wide = addend._replace(significand=addend.significand.resized(128) << 64)
         total, zero = _added(_product(_split(x), _split(y), 128), wide, product_zero, z.zero)
-        exact = _Exact(_shortened(total), zero)
+        exact = _Exact(total._replace(significand=upper_half(total.significand)), zero)
     infinite = x.infinite | y.infinite
     undefined = infinite & product_zero
     same = ~(sign ^ z.sign)

@@ -47,13 +47,13 @@ def where(condition: Word, yes: Flagged, no: Flagged) -> Flagged:
 
 def flag(condition: Word, bits: int) -> Word:
     """Return a word of 8 bits: the exception flags ``bits`` if the condition is 1, else 0."""
-    none = Word(condition.machine, condition.machine.constant(0, 8), 8)
+    none = constant(condition, 0, 8)
     return condition.choose(none.of(bits), none)
 
 
 def bit(like: Word, value: int) -> Word:
     """Return a constant of one bit."""
-    return Word(like.machine, like.machine.constant(value, 1), 1)
+    return constant(like, value, 1)
 
 
 def constant(like: Word, value: int, width: int) -> Word:
@@ -179,6 +179,21 @@ def refuse_lost_nan(fmt: FloatFormat, nan: Word, policy: FloatPolicy) -> None:
 
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
+
+
+def jammed(a: Word, count: Word) -> Word:
+    """Shift a word, whose highest bit is 0, right by ``count``, and set the lowest bit if a bit is lost. ``count``: any
+    number, as an unsigned one, in a word that is not wider.
+    """
+    most = a.width - 1
+    by = count.less(most, signed=False).choose(count, count.of(most)).resized(a.width)
+    kept = a.shift_right(by)
+    return kept | (kept << by).differs(a).resized(a.width)
+
+
+def upper_half(a: Word) -> Word:
+    """Return the upper 64 bits of a word of 128 bits, with the lowest bit set if one of the lower 64 bits is 1."""
+    return a.shift_right(64).resized(64) | a.resized(64).differs(0).resized(64)
 
 
 class Number(NamedTuple):
