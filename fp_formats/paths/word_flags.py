@@ -272,19 +272,13 @@ class _Exact(NamedTuple):
 
 def _takes(sources: Sequence[FloatFormat], target: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
     """Tell whether there is a description at all."""
-    formats = (*sources, target)
     return (
         rounding != STOCHASTIC
         and policy.nan_result != "largest"
-        and all(fmt.limbs == 1 and not fmt.explicit_integer_bit and _carries_or_is_f64(fmt) for fmt in sources)
+        and all(fmt == F64 or _carries(F64, fmt) for fmt in sources)
         and holds(target, 64)
-        and all(fmt.bits for fmt in formats)
         and llvm.keeps_subnormals()
     )
-
-
-def _carries_or_is_f64(fmt: FloatFormat) -> bool:
-    return fmt == F64 or _carries(F64, fmt)
 
 
 def _settled(
@@ -435,16 +429,12 @@ def _fused(
     given = x.nan | y.nan | z.nan
     nan = given | undefined | opposed
     rule, quiet = policy.fma_undefined, z.nan & ~z.signalling
-    if rule == "quiet":
-        # Infinity times zero plus a quiet NaN raises nothing; without a NaN it is invalid.
-        of_nan = Flagged(of_nan.code, of_nan.flags)
-    else:
-        invalid = flag(undefined, INVALID)
-        of_nan = Flagged(of_nan.code, of_nan.flags | invalid)
-        if rule != "invalid":
-            made = nan_result(target, (_no_nan(x),), policy)
-            takes = undefined & (quiet if rule == "default_nan" else quiet | ~quiet)
-            of_nan = where(takes, Flagged(made.code, made.flags), of_nan)
+    # By the rule "quiet", infinity times zero plus a quiet NaN raises nothing; without a NaN it is invalid by itself.
+    if rule != "quiet":
+        of_nan = of_nan._replace(flags=of_nan.flags | flag(undefined, INVALID))
+    if rule in ("default_nan", "always_default_nan"):
+        takes = undefined & quiet if rule == "default_nan" else undefined
+        of_nan = where(takes, nan_result(target, (_no_nan(x),), policy), of_nan)
     return _settled(
         target,
         policy,
@@ -619,7 +609,7 @@ def to_integral(
     if not fmt.signed or not 0 <= fmt.bias + fmt.mantissa_bits < 1 << 14:
         return None
     bits, width = fmt.mantissa_bits, natural(fmt.bits)
-    one = (fmt.bias << bits) if fmt.bias else 0
+    one = fmt.bias << bits
     if scalar.value(fmt, one) != 1:
         return None
     last = fmt.bias + bits  # the field of the least number whose last place is 1
