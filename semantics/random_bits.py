@@ -6,11 +6,12 @@ it counts. States and results are arrays of unsigned integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
+
+from halfulp.semantics.random_sources import philox
 
 Words = npt.NDArray[np.uint32]
 _LOW = np.uint64(0xFFFFFFFF)
@@ -37,24 +38,6 @@ def threefry(key: tuple[int, int], low: Words, high: Words) -> tuple[Words, Word
             x = x + keys[(group + 1) % 3]
             y = y + keys[(group + 2) % 3] + np.uint32(group + 1)
     return x, y
-
-
-_FACTORS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_STEPS = 0x9E3779B9, 0xBB67AE85
-
-
-def philox(key: tuple[int, int], counter: Sequence[Words]) -> tuple[Words, Words, Words, Words]:
-    """Encrypt counters by Philox, and return the four words of each result. ``key``: two words. ``counter``: the four
-    words of the counters, the lowest first.
-    """
-    a, b, c, e = (each.astype(np.uint64) for each in counter)
-    one, two = key
-    for _ in range(10):
-        first, second = a * _FACTORS[0], c * _FACTORS[1]
-        a, b = second >> _SHORT ^ b ^ np.uint64(one), second & _LOW
-        c, e = first >> _SHORT ^ e ^ np.uint64(two), first & _LOW
-        one, two = one + _STEPS[0] & 0xFFFFFFFF, two + _STEPS[1] & 0xFFFFFFFF
-    return tuple(each.astype(np.uint32) for each in (a, b, c, e))  # type: ignore[return-value]
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -128,11 +111,9 @@ def _by_philox(
     blocks = -(-size // (2 if width == 64 else 4))
     counters = _counters(low, blocks)
     tops = np.where(counters < np.uint64(low), *(np.uint64((high + up) & (1 << 64) - 1) for up in (1, 0)))
-    words = philox(_key(key), (*_halves(counters), *_halves(tops)))
+    bits = philox((counters & _LOW, counters >> _SHORT, tops & _LOW, tops >> _SHORT), key)
     if width == 64:
-        bits = np.stack([_joined(*words[:2]), _joined(*words[2:])], axis=-1)
-    else:
-        bits = np.stack(words, axis=-1).astype(np.uint64)
+        bits = bits[:, ::2] | bits[:, 1::2] << _SHORT
     end = (low | high << 64) + blocks
     grown = [key, end & (1 << 64) - 1, end >> 64 & (1 << 64) - 1]
     return np.array(grown[: len(state)], np.uint64), bits.reshape(-1)[:size].reshape(shape)

@@ -9,7 +9,7 @@ Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -27,10 +27,10 @@ from halfulp.fp_formats.paths.words import Word
 Words = npt.NDArray[np.uint64]
 EXAMPLES = "philox:seed=1 or lfsr:width=16,taps=16+14+13+11,seed=0xACE1"
 
-_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 _WEYL = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 10
-_LOW = np.uint64((1 << 32) - 1)
+_LOW = (1 << 32) - 1
 _HALF = np.uint64(32)
 _WORDS = 4
 """The words of 32 bits of one block of Philox."""
@@ -70,14 +70,21 @@ def philox(counters: tuple[Words, Words, Words, Words], key: int) -> Words:
     """Return the blocks [n, 4] of Philox4x32-10 for counters and a key of 64 bits. ``counters``: their four words of 32
     bits, the least significant word first.
     """
+    return np.stack(_encrypted(counters, (key & _LOW, key >> 32), lambda product: product >> _HALF), axis=-1)
+
+
+def _encrypted(counters: Sequence[Any], key: tuple[Any, Any], upper: Callable[[Any], Any]) -> tuple[Any, Any, Any, Any]:
+    """Return the four words of blocks of Philox, all arrays of uint64 or all machine words of 64 bits. ``upper``: a
+    function that returns the upper 32 bits of a product.
+    """
     a, b, c, d = counters
-    first, second = key & 0xFFFFFFFF, key >> 32
+    first, second = key
     for _ in range(_ROUNDS):
         one, two = a * _MULTIPLIERS[0], c * _MULTIPLIERS[1]
-        a, b = two >> _HALF ^ b ^ np.uint64(first), two & _LOW
-        c, d = one >> _HALF ^ d ^ np.uint64(second), one & _LOW
-        first, second = first + _WEYL[0] & 0xFFFFFFFF, second + _WEYL[1] & 0xFFFFFFFF
-    return np.stack([a, b, c, d], axis=-1)
+        a, b = upper(two) ^ b ^ first, two & _LOW
+        c, d = upper(one) ^ d ^ second, one & _LOW
+        first, second = first + _WEYL[0] & _LOW, second + _WEYL[1] & _LOW
+    return a, b, c, d
 
 
 def _philox_block(number: Word, op: Word, run: Word, key: Word) -> Word:
@@ -85,15 +92,14 @@ def _philox_block(number: Word, op: Word, run: Word, key: Word) -> Word:
 
     ``number``: the low half of the counter, of 64 bits like ``key``. ``op``, ``run``: of 32 bits.
     """
-    low = (1 << 32) - 1
-    a, b, c, d = number & low, number.shift_right(32), op.resized(64), run.resized(64)
-    first, second = key & low, key.shift_right(32)
-    for _ in range(_ROUNDS):
-        one, two = a * int(_MULTIPLIERS[0]), c * int(_MULTIPLIERS[1])
-        a, b = two.shift_right(32) ^ b ^ first, two & low
-        c, d = one.shift_right(32) ^ d ^ second, one & low
-        first, second = first + _WEYL[0] & low, second + _WEYL[1] & low
-    return (a | b << 32).resized(128) | (c | d << 32).resized(128) << 64
+
+    def upper(word: Word) -> Word:
+        return word.shift_right(32)
+
+    counters = number & _LOW, upper(number), op.resized(64), run.resized(64)
+    a, b, c, d = _encrypted(counters, (key & _LOW, upper(key)), upper)
+    made: Word = (a | b << 32).resized(128) | (c | d << 32).resized(128) << 64
+    return made
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,9 @@ class Philox:
         ops, runs = (np.broadcast_to(np.asarray(number, np.uint64), numbers.shape) for number in (op, run))
         for start in range(0, numbers.size, _CHUNK):
             part = slice(start, start + _CHUNK)
-            made[part] = philox((numbers[part] & _LOW, numbers[part] >> _HALF, ops[part], runs[part]), self.seed)
+            made[part] = philox(
+                (numbers[part] & np.uint64(_LOW), numbers[part] >> _HALF, ops[part], runs[part]), self.seed
+            )
         return made
 
 
