@@ -111,8 +111,6 @@ def _unary(
             return found
     if path != "margins" or a.size < _MARGINS_PAY:
         return _with_flags(precisely(a), want_flags)
-    if want_flags:
-        return by_margins(a)
 
     def in_arrays(codes: Codes) -> ArrayResult:
         if elementary_native.applies(src, dst, rounding, policy, want_flags):
@@ -123,7 +121,8 @@ def _unary(
         described = word_functions.unary(name, src, rounding, policy, dst, far=True)
         return applied(described, (src.bits,), (codes,), in_arrays, slow=True) or in_arrays(codes)
 
-    described = word_functions.unary(name, src, rounding, policy, dst) if llvm.may_pay(a.size) else None
+    pays = not want_flags and llvm.may_pay(a.size)
+    described = word_functions.unary(name, src, rounding, policy, dst) if pays else None
     return applied(described, (src.bits,), (a,), far, slow=True) or in_arrays(a)
 
 

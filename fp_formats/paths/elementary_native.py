@@ -11,7 +11,7 @@ import numpy as np
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
-from halfulp.fp_formats.paths import llvm
+from halfulp.fp_formats.paths import word_functions
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, Approximation, Reals
 from halfulp.fp_formats.policy import FloatPolicy
@@ -34,14 +34,7 @@ _LIMITS = tuple(np.uint32(sign | code) for sign in (0, _F32.sign_mask or 0) for 
 
 def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, want_flags: bool) -> bool:
     """Tell whether this path can compute functions of ``src`` that are rounded to ``dst``, for these settings."""
-    return (
-        src == dst == _F32
-        and rounding == RNE
-        and not want_flags
-        and not policy.flushing(_F32).any
-        and not policy.arithmetic_saturation(_F32).numbers
-        and llvm.keeps_subnormals()
-    )
+    return rounding == RNE and not want_flags and word_functions.applies(src, dst, rounding, policy)
 
 
 def unary(name: str, a: Codes, rest: Remaining) -> ArrayResult:
