@@ -237,16 +237,8 @@ def from_integer(
     def raises(a: Codes) -> ArrayResult:
         return fast.from_integer(target, a, width, signed, rounding, policy, want_flags=True)
 
-    return Kernel(
-        quick,
-        array_implementation,
-        faults=faults,
-        flags=floats.flags_of(raises),
-        both=floats.joined(raises, outcome_of),
-        flagged=flagged,
-        words=words,
-        real=real,
-    )
+    kernel = Kernel(quick, array_implementation, faults=faults, words=words, real=real)
+    return floats.raising(kernel, raises, outcome_of, flagged)
 
 
 @lru_cache(maxsize=1024)
@@ -327,16 +319,8 @@ def to_integer(
     def raises(a: Codes) -> ArrayResult:
         return fast.to_integer(source, a, width, signed, rounding, policy, want_flags=True)
 
-    return Kernel(
-        quick,
-        array_implementation,
-        faults=faults,
-        flags=floats.flags_of(raises),
-        both=floats.joined(raises, outcome_of),
-        flagged=flagged,
-        words=words,
-        real=real,
-    )
+    kernel = Kernel(quick, array_implementation, faults=faults, words=words, real=real)
+    return floats.raising(kernel, raises, outcome_of, flagged)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())

@@ -24,7 +24,7 @@ from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.scalar import INEXACT, INFINITE, INVALID, QUIET_NAN, SIGNALLING_NAN, Result
 from halfulp.semantics.casts import sign_bit
-from halfulp.semantics.floats import fastmath_rules, flags_of, float_kernel, is_infinite, is_nan, joined, loses_nan
+from halfulp.semantics.floats import fastmath_rules, float_kernel, is_infinite, is_nan, loses_nan, raising
 from halfulp.semantics.kernel import Computes, Kernel, Outcome, Scalar, faults_of, same_kind
 from halfulp.semantics.profile import Profile
 
@@ -258,14 +258,12 @@ def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Ke
     ``predicate``: MLIR's number.
     """
     policy = profile.arithmetic
-
-    raises = partial(fast.compare_signalling, fmt, predicate, policy=policy)
-    return Kernel(
+    kernel = Kernel(
         lambda a, b: int(scalar.compare(fmt, predicate, a, b, policy)),
         lambda a, b: Outcome((fast.compare(fmt, predicate, a, b, policy).codes,)),
-        flags=flags_of(raises),
-        both=joined(raises, lambda found, *_: Outcome((found.codes,))),
     )
+    raises = partial(fast.compare_signalling, fmt, predicate, policy=policy)
+    return raising(kernel, raises, lambda found, *_: Outcome((found.codes,)))
 
 
 @lru_cache(maxsize=256)

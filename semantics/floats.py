@@ -74,19 +74,24 @@ def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
     return flags
 
 
-def joined(
-    raises: Callable[..., ArrayResult], outcome_of: Callable[..., Outcome]
-) -> Callable[..., tuple[Outcome, npt.NDArray[np.uint8]]]:
-    """Return the `both` of a kernel: ``raises`` gives results with flags, of which ``outcome_of(found, *codes)`` makes
-    the outcome.
+def raising(
+    kernel: Kernel,
+    raises: Callable[..., ArrayResult] | None,
+    outcome_of: Callable[..., Outcome],
+    flagged: Callable[..., tuple[Scalar, int]] | None = None,
+) -> Kernel:
+    """Return a kernel with exception flags. ``raises`` gives results with flags, of which ``outcome_of(found, *codes)``
+    makes the outcome; None: the kernel stays without flags. ``flagged``: see `Kernel`.
     """
+    if raises is None:
+        return kernel
 
     def both(*codes: Codes) -> tuple[Outcome, npt.NDArray[np.uint8]]:
         found = raises(*codes)
         assert found.flags is not None
         return outcome_of(found, *codes), found.flags
 
-    return both
+    return replace(kernel, flags=flags_of(raises), both=both, flagged=flagged)
 
 
 is_nan, is_infinite, is_zero = fast.is_nan, comparisons.is_infinite, comparisons.is_zero
@@ -142,17 +147,15 @@ def float_kernel(
             masks.append((fault, hit))
         return Outcome((found.codes,), faults_of(masks))
 
-    return Kernel(
+    kernel = Kernel(
         lambda *codes: judged(specification(*codes), codes),
         lambda *codes: outcome_of(array(*codes), *codes),
         open=_open_rule(result, fastmath, open_rule, open_nan),
         opens=_opens(result, fastmath, open_rule, open_nan),
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
-        flags=None if raises is None else flags_of(raises),
-        both=None if raises is None else joined(raises, outcome_of),
-        flagged=None if raises is None else flagged,
         real=real,
     )
+    return raising(kernel, raises, outcome_of, flagged)
 
 
 _FASTMATH_RULES = (
@@ -397,13 +400,7 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
         words = words or word_flags.code_of(word_flags.compare(predicate, fmt, policy))
     faults = tuple(fault for fault, _, _ in rules)
     real = Compares(predicate, fmt)
-    return Kernel(
-        scalar_implementation,
-        lambda a, b: outcome_of(array(a, b), a, b),
-        faults=faults,
-        flags=None if raises is None else flags_of(raises),
-        both=None if raises is None else joined(raises, outcome_of),
-        flagged=None if raises is None else flagged,
-        words=words,
-        real=real,
+    kernel = Kernel(
+        scalar_implementation, lambda a, b: outcome_of(array(a, b), a, b), faults=faults, words=words, real=real
     )
+    return raising(kernel, raises, outcome_of, flagged)
