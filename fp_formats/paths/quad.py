@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.paths.word_rounding import jammed
+from halfulp.fp_formats.paths.word_rounding import added, jammed
 from halfulp.fp_formats.paths.words import F64, Implementation, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
@@ -30,30 +30,8 @@ _TO_INTEGER = float(3 << 51)
 _INTEGERS = 0x433 << 52 | 1 << 51
 """The code of that number."""
 
-
-class Mode(NamedTuple):
-    """A rounding mode as constants in the code that rounds."""
-
-    #: 1 if the last bit that stays is added, so that ties go to the even neighbour.
-    ties: int
-    #: ``plus``, ``minus``: what is added to positive and to negative numbers before bits are dropped.
-    plus: int
-    minus: int
-    #: ``largest_plus``, ``largest_minus``: 1 if a number of this sign that is too large becomes the largest finite
-    #: value; 0 if it becomes infinity.
-    largest_plus: int
-    largest_minus: int
-    #: The sign of x - x.
-    zero: int = 0
-
-
-MODES: dict[int, Mode] = {
-    RNE: Mode(1, _HALF - 1, _HALF - 1, 0, 0),
-    RNA: Mode(0, _HALF, _HALF, 0, 0),
-    RZ: Mode(0, 0, 0, 1, 1),
-    RU: Mode(0, _ALL, 0, 0, 1),
-    RD: Mode(0, 0, _ALL, 1, 0, 1),
-}
+MODES = (RNE, RNA, RZ, RU, RD)
+"""The rounding modes of the descriptions."""
 
 
 @lru_cache(maxsize=256)
@@ -64,12 +42,12 @@ def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> I
     plain = not policy.flushing(fmt).any and not policy.arithmetic_saturation(fmt).numbers
     if fmt != F128 or name not in _OPERATIONS or rounding not in MODES or not plain:
         return None
-    compute, mode = _OPERATIONS[name], MODES[rounding]
+    compute = _OPERATIONS[name]
 
     def described(x: Word, y: Word) -> Word:
         for each in (x, y):
             _field(each).equals(_FIELD).refuse()
-        return compute(x, y, mode)
+        return compute(x, y, rounding)
 
     return described
 
@@ -94,38 +72,36 @@ def _normal(a: Word) -> tuple[Word, Word]:
     return zero.choose(fraction, fraction | 1 << _FRACTION), field
 
 
-def _packed(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
+def _packed(sign: Word, significand: Word, exponent: Word, rounding: int) -> Word:
     """Round a number once; return its code. Its leading one is bit 126, or a lower bit if the exponent is 1, that of
     subnormals. ``sign``: a word of one bit.
     """
     signs = sign.resized(128) << 127
     above = exponent - 1
     above = above.less(_FIELD, signed=True).choose(above, above.of(_FIELD)).resized(128)
-    plus, minus = significand.of(mode.plus), significand.of(mode.minus)
-    raised = significand + (plus if mode.plus == mode.minus else sign.choose(minus, plus))
-    if mode.ties:
-        raised = raised + (significand.shift_right(_DROPPED) & 1)
+    raised = significand + added(rounding, significand.shift_right(_DROPPED) & 1, _HALF, _ALL, sign)
     # A carry out of the fraction moves into the exponent field by itself, and so does a normal number's leading one.
     code = raised.shift_right(_DROPPED) + (above << _FRACTION)
     infinity = _FIELD << _FRACTION
-    largest = sign.choose(code.of(infinity - mode.largest_minus), code.of(infinity - mode.largest_plus))
+    plus, minus = (code.of(infinity - (not scalar.overflows(F128, each, rounding))) for each in (0, 1))
+    largest = sign.choose(minus, plus)
     code = code.less(infinity, signed=False).choose(code, largest)
     return significand.equals(0).choose(signs, code | signs)
 
 
-def _packed_normal(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
+def _packed_normal(sign: Word, significand: Word, exponent: Word, rounding: int) -> Word:
     """Round a number once that is 0, or whose leading one is bit 126 or 125; refuse subnormal results."""
     leads = significand.shift_right(126).resized(1)
     exponent = exponent - (~leads).resized(64)
     (exponent.less(1, signed=True) & significand.differs(0)).refuse()
-    return _packed(sign, leads.choose(significand, significand << 1), exponent, mode)
+    return _packed(sign, leads.choose(significand, significand << 1), exponent, rounding)
 
 
 def _sign(a: Word) -> Word:
     return a.shift_right(127).resized(1)
 
 
-def _add(x: Word, y: Word, mode: Mode) -> Word:
+def _add(x: Word, y: Word, rounding: int) -> Word:
     swap = (x << 1).less(y << 1, signed=False)
     large, small = swap.choose(y, x), swap.choose(x, y)
     differ = _sign(x ^ y)
@@ -133,14 +109,14 @@ def _add(x: Word, y: Word, mode: Mode) -> Word:
     second, other = _unpacked(small)
     second = jammed(second << 12, exponent - other)
     total = (first << 12) + (second ^ (differ.resized(128, signed=True))) + differ.resized(128)
-    sign = (differ & total.equals(0)).choose(differ.of(mode.zero), _sign(large))
+    sign = (differ & total.equals(0)).choose(differ.of(int(rounding == RD)), _sign(large))
     # The leading one moves to bit 126, but the exponent does not go below 1.
     count, most = (total.leading_zeros() - 1).resized(64), exponent + 1
     count = count.less(most, signed=False).choose(count, most)
-    return _packed(sign, total << count.resized(128), exponent + 2 - count, mode)
+    return _packed(sign, total << count.resized(128), exponent + 2 - count, rounding)
 
 
-def _multiply(x: Word, y: Word, mode: Mode) -> Word:
+def _multiply(x: Word, y: Word, rounding: int) -> Word:
     p, p_exponent = _normal(x)
     q, q_exponent = _normal(y)
     p0, p1 = _halves(p << 15)
@@ -150,7 +126,7 @@ def _multiply(x: Word, y: Word, mode: Mode) -> Word:
     middle = lowest.shift_right(64) + (low & word) + (other & word)
     upper = high + low.shift_right(64) + other.shift_right(64) + middle.shift_right(64)
     lost = ((middle | lowest) & word).differs(0).resized(128)
-    return _packed_normal(_sign(x ^ y), upper | lost, p_exponent + q_exponent - (_BIAS - 1), mode)
+    return _packed_normal(_sign(x ^ y), upper | lost, p_exponent + q_exponent - (_BIAS - 1), rounding)
 
 
 def _halves(a: Word) -> tuple[Word, Word]:
@@ -158,7 +134,7 @@ def _halves(a: Word) -> tuple[Word, Word]:
     return a.resized(64).resized(128), a.shift_right(64)
 
 
-def _divide(x: Word, y: Word, mode: Mode) -> Word:
+def _divide(x: Word, y: Word, rounding: int) -> Word:
     (y << 1).equals(0).refuse()
     rest, p_exponent = _normal(x)
     divisor, q_exponent = _normal(y)
@@ -175,16 +151,16 @@ def _divide(x: Word, y: Word, mode: Mode) -> Word:
     # If the rest is negative, the quotient is too large, and so not exact.
     quotient = quotient - rest.shift_right(127)
     inexact = rest.differs(0).resized(128)
-    return _packed_normal(_sign(x ^ y), (quotient << 9) | inexact, p_exponent - q_exponent + _BIAS, mode)
+    return _packed_normal(_sign(x ^ y), (quotient << 9) | inexact, p_exponent - q_exponent + _BIAS, rounding)
 
 
 def _leading(a: Word) -> Real:
     return a.shift_right(60).resized(64).number(signed=True, fmt=F64)
 
 
-_OPERATIONS: dict[str, Callable[[Word, Word, Mode], Word]] = {
+_OPERATIONS: dict[str, Callable[[Word, Word, int], Word]] = {
     "add": _add,
-    "subtract": lambda x, y, mode: _add(x, y ^ 1 << 127, mode),
+    "subtract": lambda x, y, rounding: _add(x, y ^ 1 << 127, rounding),
     "multiply": _multiply,
     "divide": _divide,
 }
