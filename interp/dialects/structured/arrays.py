@@ -162,7 +162,8 @@ class OnArrays:
         self._fold = self._simple_fold()
         written = [number for number, full in zip(self.body.yields, plan.full, strict=True) if full]
         alone = self.body.dependent.isdisjoint(written)
-        plain = alone and not self._settings.marks_elements and not self.body.drawing
+        words = all(is_plain(structure.arguments[number].type) for number in self._reduced)
+        plain = alone and words and not self._settings.marks_elements and not self.body.drawing
         self._scalars = Scalars.of(self.body, inputs) if plain else None
         self._elements = [argument.type for argument in structure.arguments]
 

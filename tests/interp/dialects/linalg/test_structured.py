@@ -571,3 +571,11 @@ def test_elements_of_several_words(way: str) -> None:
     one, other = hu.run(TYPES, *given)
     assert other.tolist() == [9, 36]
     assert str(one) == "Value(2xcomplex<f32>=(3,6) (12,24))"
+    kept = """
+    func.func @f(%a: tensor<4xi128>, %i: tensor<i128>) -> tensor<i128> {
+      %r = linalg.reduce ins(%a : tensor<4xi128>) outs(%i : tensor<i128>) dimensions = [0]
+        (%x: i128, %b: i128) { linalg.yield %b : i128 }
+      return %r : tensor<i128>
+    }"""
+    (seven,) = hu.run(kept, hu.convert(range(4), "i128"), hu.convert(7, "i128"))
+    assert seven.tolist() == 7
