@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache
 from math import prod
@@ -251,7 +251,7 @@ def _as_grid(given: Any) -> tuple[int, ...] | None:
     """Return the sizes of a grid. Raises ValueError."""
     if given is None:
         return None
-    sizes = (given,) if isinstance(given, int) else tuple(given)
+    sizes = tuple(given) if isinstance(given, Iterable) else (given,)
     if not 1 <= len(sizes) <= _DIMENSIONS or not all(isinstance(n, int) and 1 <= n <= _MOST_PROGRAMS for n in sizes):
         raise ValueError(f"grid: {given!r} is not a grid; give one to three positive integers, as in grid=(4, 1)")
     return sizes
