@@ -36,8 +36,8 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     """Return the memory that an argument of a kernel points to.
 
     ``data``: a `Buffer`, or an array or CPU tensor of any shape with the elements of the pointer (or their raw bits, in
-    unsigned integers): the kernel writes into it. Any other data, such as a `Value` or a read-only array, must not be
-    written.
+    unsigned integers): the kernel writes into it. Any other data, such as a `Value`, a read-only array or an array
+    in another byte order, must not be written.
 
     Raises TypeMismatch for other elements, and for elements that do not lie one after the other.
     """
@@ -55,7 +55,8 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     array = as_array(data, what)
     dtype, trailing = code_layout(element)
     codes = to_value(array, ty.TensorType((None,) * array.ndim, element), what)
-    if trailing or array.dtype.itemsize != dtype.itemsize or (not isinstance(data, np.ndarray) and array.base is None):
+    copied = not data.dtype.isnative if isinstance(data, np.ndarray) else array.base is None
+    if trailing or array.dtype.itemsize != dtype.itemsize or copied:
         return _constant(Buffer.from_numpy(codes))
     if not array.flags.c_contiguous:
         raise TypeMismatch(
