@@ -18,8 +18,8 @@ from halfulp.interp.dialects.elementwise import COMBINING, elementwise_op
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
-from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.evaluators import evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -28,6 +28,8 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open, Origin, first_place
 
 _TABLE = "memory of a kernel"
+_WIDTHS = (1, 8, 16, 32, 64)
+"""The widths of elements in memory, in bits."""
 
 
 class Program(NamedTuple):
@@ -110,16 +112,10 @@ class Access:
         element = ty.element_type(pointer)
         assert isinstance(element, PointerType)
         self.element = element.element
-        if ty.element_width(self.element) is None and not isinstance(self.element, PointerType):
-            raise Unsupported(
-                f"memory of elements of type '{self.element}' is not run", location=op.location, op=op.name
-            )
-        self.dtype, self.trailing = code_layout(self.element)
+        if ty.element_width(self.element) not in _WIDTHS:
+            raise unsupported(op, f"memory of elements of type '{self.element}' is not run")
+        self.dtype, _ = code_layout(self.element)
         self.size = self.dtype.itemsize
-        if self.trailing or (ty.element_width(self.element) or 0) not in (1, 8, 16, 32, 64):
-            raise Unsupported(
-                f"memory of elements of type '{self.element}' is not run", location=op.location, op=op.name
-            )
         self.settings = settings
 
     def active(self, pointers: Value, mask: Value | None) -> npt.NDArray[np.intp]:
@@ -324,9 +320,13 @@ _RMW = {
 
 
 def combining(op: Operation, kind: str, element: ty.Type, settings: Settings) -> Callable[[int, int], int]:
-    """Return the function of old and given code by which an atomic op makes the new code."""
+    """Return the function of old and given code by which an atomic op makes the new code. Raises Unsupported for a kind
+    that is not defined for the elements: only ``fadd`` combines floats.
+    """
     if kind == "exch":
         return lambda old, given: given
+    if isinstance(element, ty.FloatType) != (kind == "fadd"):
+        raise unsupported(op, f"'{kind}' does not combine elements of type '{element}'")
     inner = elementwise_op(COMBINING[_RMW[kind]].op, (element, element), element)
     kernel = evaluator_of(inner).build(inner, settings)
 
