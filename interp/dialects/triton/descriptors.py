@@ -48,6 +48,14 @@ def _number(op: Operation, slot: Any, type_: ty.Type, what: str) -> int:
     return code - (1 << width) if code >> width - 1 else code
 
 
+def _descriptor(op: Operation, slot: Any) -> Descriptor:
+    """Return the descriptor in a slot. Raises UndefinedBehavior for poison."""
+    if isinstance(slot, Value):
+        raise undefined(op, f"the descriptor is poison: {slot.origin()}")
+    assert isinstance(slot, Descriptor)
+    return slot
+
+
 def _make(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
     assert isinstance(type_, DescriptorType)
@@ -112,7 +120,7 @@ def _loading(where: Where) -> OnValues:
         nan = element.format.nan_code if isinstance(element, ty.FloatType) else 0
 
         def load(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-            tensor: Descriptor = slots[0]
+            tensor = _descriptor(op, slots[0])
             shape = block.shape if where is _block else sizes_of(type_)
             pointers, mask = _pointers(tensor, where(op, shape, slots[1:]), access.size, type_)
             held = ty.TensorType(pointers.shape, element)
@@ -134,7 +142,7 @@ def _storing(where: Where, stored: int) -> OnValues:
         access = memory.Access(op, pointer_to(type_), settings)
 
         def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-            tensor: Descriptor = slots[0]
+            tensor = _descriptor(op, slots[0])
             rest = [slot for place, slot in enumerate(slots) if place not in (0, stored)]
             shape = block.shape if where is _block else sizes_of(type_)
             pointers, mask = _pointers(tensor, where(op, shape, rest), access.size, type_)

@@ -73,6 +73,8 @@ def verify_asm(op: Operation) -> str | None:
         return None
     shapes = {sizes_of(value.type) for value in (*op.operands, *op.results) if isinstance(value.type, ty.TensorType)}
     packed = integer_of(op, "packed_element")
+    if packed < 1:
+        return f"packed_element must be at least 1, but is {packed}"
     if len(shapes) > 1 or (shapes and prod(next(iter(shapes))) % packed):
         count = prod(next(iter(shapes)))
         return f"number of input elements {count} must be a multiple of the op's packed_element attribute, {packed}"
