@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -285,6 +285,8 @@ GATHER = OnValues(_gather)
 
 def _histogram(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
+    if len(sizes_of(type_)) != 1:
+        raise unsupported(op, f"a histogram of type '{type_}' is not run: it must have one dimension")
     (bins,) = sizes_of(type_)
     dtype, _ = code_layout(ty.element_type(type_))
 
@@ -309,7 +311,10 @@ HISTOGRAM = OnValues(_histogram)
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _optional(op: Operation, operands: Operands) -> list[Value | None]:
+Each = TypeVar("Each")
+
+
+def _optional(op: Operation, operands: Sequence[Each]) -> list[Each | None]:
     """Return the operands by their places, None for one that is left out."""
     segments = op.properties.get("operandSegmentSizes")
     assert isinstance(segments, at.DenseArrayAttr)
@@ -426,9 +431,8 @@ class _Folding:
     def after(self, value: Value) -> Value:
         """Return the elements behind the first place of the axis, which becomes the last one."""
         whole = rearranged(value, value.type, lambda array, trailing: np.moveaxis(array, self.axis, len(self._kept)))
-        return self._part(
-            whole, (..., slice(1, None)) if whole.shape else (), (*self._kept, value.shape[self.axis] - 1)
-        )
+        index = (slice(None),) * len(self._kept) + (slice(1, None),)
+        return self._part(whole, index, (*self._kept, value.shape[self.axis] - 1))
 
     def _part(self, value: Value, index: tuple[Any, ...], shape: tuple[int, ...]) -> Value:
         return picked(value, index, ty.TensorType(shape, value.element_type))
@@ -528,8 +532,11 @@ def _whole(op: Operation, run: Run, operands: Operands, made: Callable[[], Value
 
 
 def _dot(op: Operation, settings: Settings) -> Function:
-    names = tuple([str(ty.element_type(value.type)) for value in op.operands[:2]])
-    inexact = isinstance(ty.element_type(op.results[0].type), ty.FloatType)
+    elements = [ty.element_type(value.type) for value in op.operands]
+    names = tuple([str(element) for element in elements])
+    if len({isinstance(element, ty.FloatType) for element in elements}) > 1:
+        raise unsupported(op, f"a product of '{names[0]}' and '{names[1]}' with a sum of '{names[2]}' is not run")
+    inexact = isinstance(elements[2], ty.FloatType)
 
     def dot(run: Run, operands: Operands) -> tuple[Any, ...]:
         a, b, c = operands
@@ -551,14 +558,12 @@ _ONE = 127
 """The scale 1."""
 
 
-def _unpacked(op: Operation, value: Value, side: str, kind: str, axis: int) -> tuple[str, Codes]:
+def _unpacked(op: Operation, value: Value, side: str, axis: int) -> tuple[str, Codes]:
     """Return the format of a side of dot_scaled and its codes, of which a byte may hold two along an axis."""
-    name = _FORMATS[integer_of(op, f"{kind}_elem_type")]
+    name = _FORMATS[integer_of(op, f"{side}_elem_type")]
     codes = value.bits
     if FORMATS[name].bits != 4:
         return name, codes
-    if not integer_of(op, f"{side}_k_pack"):
-        raise unsupported(op, f"{side}_k_pack = false is not run")
     pairs = np.stack([codes & 15, codes >> 4], axis=codes.ndim + axis + 1)
     shape = list(value.shape)
     shape[axis] *= 2
@@ -572,7 +577,38 @@ def _scales(scale: Value | None, shape: tuple[int, ...]) -> Codes:
     return np.full((*shape[:-1], shape[-1] // _BLOCK), _ONE, np.uint8)
 
 
+def _check_scaled(op: Operation) -> None:
+    """Raise Unsupported for elements that are not of the kind of their side, and for shapes and scales that are no
+    blocks of 32 elements with one scale of 8 bits.
+    """
+    a, b, c, *scales = [None if value is None else value.type for value in _optional(op, op.operands)]
+    assert a is not None
+    assert b is not None
+    assert c is not None
+    of_b = sizes_of(b)
+    sides = (("a", "lhs", a, sizes_of(a)), ("b", "rhs", b, (*of_b[:-2], of_b[-1], of_b[-2])))
+    rows = []
+    for (side, packing, type_, shape), scale in zip(sides, scales, strict=True):
+        name = _FORMATS[integer_of(op, f"{side}_elem_type")]
+        packed = FORMATS[name].bits == 4
+        if packed and not integer_of(op, f"{packing}_k_pack"):
+            raise unsupported(op, f"{packing}_k_pack = false is not run")
+        depth = shape[-1] * (2 if packed else 1)
+        if str(ty.element_type(type_)) not in ((name, "i8") if FORMATS[name].bits <= 8 else (name,)):
+            raise unsupported(op, f"the elements of '{type_}' are not those of the kind {name}")
+        if depth % _BLOCK:
+            raise unsupported(op, f"a depth of {depth} is not run: it must be a multiple of {_BLOCK}")
+        needed = ty.TensorType((*shape[:-1], depth // _BLOCK), ty.IntegerType(8))
+        if scale is not None and (sizes_of(scale), ty.element_type(scale)) != (needed.shape, needed.element):
+            raise unsupported(op, f"scales of type '{scale}' are not run: they must be of type '{needed}'")
+        rows.append(shape[:-1])
+    if rows[0][:-1] != rows[1][:-1] or sizes_of(c) != (*rows[0], rows[1][-1]):
+        raise unsupported(op, "the shapes of the operands and of the result do not fit")
+
+
 def _dot_scaled(op: Operation, settings: Settings) -> Function:
+    _check_scaled(op)
+
     def dot(run: Run, operands: Operands) -> tuple[Any, ...]:
         a, b, c, a_scale, b_scale = _optional(op, operands)
         assert a is not None
@@ -580,8 +616,8 @@ def _dot_scaled(op: Operation, settings: Settings) -> Function:
         assert c is not None
 
         def made() -> Value:
-            first, x = _unpacked(op, a, "lhs", "a", -1)
-            second, y = _unpacked(op, b, "rhs", "b", -2)
+            first, x = _unpacked(op, a, "a", -1)
+            second, y = _unpacked(op, b, "b", -2)
             columns = np.swapaxes(y, -1, -2)
             scales = _scales(a_scale, x.shape), np.swapaxes(_scales(b_scale, columns.shape), -1, -2)
             return _product(op, settings, run, (first, second), (x, y, *scales), c)

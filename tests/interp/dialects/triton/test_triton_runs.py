@@ -79,6 +79,13 @@ BODIES: Sequence[tuple[str, Sequence[float]]] = (
         f"%y = tt.clampf %x, %l, %h, propagateNan = none : {TENSOR}",
         [1, 2, 3, 4, -1, 4, 4, 4],
     ),
+    (
+        # Pointers are reduced like numbers: the last one of eight.
+        '%l = "tt.reduce"(%2) <{axis = 0 : i32}> ({\n^bb0(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>):\n'
+        " tt.reduce.return %b : !tt.ptr<f32>\n}) : (tensor<8x!tt.ptr<f32>>) -> !tt.ptr<f32>\n"
+        f"%s = tt.load %l : !tt.ptr<f32>\n %y = tt.splat %s : f32 -> {TENSOR}",
+        [8] * 8,
+    ),
     (f"%y = tt.precise_divf %x, %x : {TENSOR}", [1] * 8),
     (f"%y = tt.approx_divf %x, %x : {TENSOR}", [1] * 8),
     # 2^-10 more than 1 is cut off.
@@ -131,6 +138,8 @@ def test_what_a_user_gives_a_meaning() -> None:
         assert results(body, externals={name: doubled}) == (2 * X).tolist()
         with pytest.raises(hu.Unsupported, match=re.escape(f"'{name}' is not known")):
             results(body)
+    with pytest.raises(hu.VerifyError, match="packed_element must be at least 1, but is 0"):
+        results(asm.replace("packed_element = 1", "packed_element = 0"))
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -159,6 +168,11 @@ WRONG = (
     (
         "%z = arith.constant 0 : i64\n %a = tt.int_to_ptr %z : i64 -> !tt.ptr<f32>\n %v = tt.load %a : !tt.ptr<f32>",
         "is outside of memory: null",
+    ),
+    (
+        "%d = ub.poison : !tt.tensordesc<4xf32>\n %i = arith.constant 0 : i32\n"
+        "%v = tt.descriptor_load %d[%i] : !tt.tensordesc<4xf32> -> tensor<4xf32>",
+        "the descriptor is poison",
     ),
     (
         '%c = arith.constant false\n tt.assert %c, "n must be even" : i1',
@@ -314,13 +328,66 @@ def test_what_a_launch_refuses() -> None:
         hu.run(text, X, np.zeros(16, np.float32)[::2], grid=1)
     with pytest.raises(hu.Unsupported, match="give a larger grid"):
         hu.run(text, X, y, batch=True, grid=1)
-    for constant in (frozen, hu.Value.from_numpy(y)):
+    for wrong in (0, 1.5, (1.5,), "4"):
+        with pytest.raises(ValueError, match="is not a grid"):
+            hu.run(text, X, y, grid=wrong)  # type: ignore[arg-type]
+    # A store in an array in another byte order would be lost with the copy of it.
+    for constant in (frozen, hu.Value.from_numpy(y), y.astype(">f4")):
         with pytest.raises(hu.UndefinedBehavior, match="must not be written"):
             hu.run(text, X, constant, grid=1)
     assert (y == 0).all()
     # An array of any shape is memory.
     hu.run(text, X.reshape(2, 4), y.reshape(4, 2), grid=1)
     assert y.tolist() == (2 * X).tolist()
+
+
+def scaled(kind: str, element: str, scale: str, depth: int = 32) -> str:
+    """Return a product of scaled blocks, without their values."""
+    a, b, c = f"tensor<16x{depth}x{element}>", f"tensor<{depth}x16x{element}>", "tensor<16x16xf32>"
+    values = "".join(f" %{name} = ub.poison : {type_}\n" for name, type_ in zip("abcs", (a, b, c, scale), strict=True))
+    return (
+        f"{values} %d = tt.dot_scaled %a scale %s, %b scale %s, %c lhs = {kind} rhs = {kind} {{fastMath = false}} : "
+        f"{a}, {scale} * {b}, {scale} -> {c}"
+    )
+
+
+def dot(element: str, total: str) -> str:
+    """Return a product of elements of one type to a sum of another, without their values."""
+    a, c = f"tensor<16x16x{element}>", f"tensor<16x16x{total}>"
+    return f"%a = ub.poison : {a}\n %c = ub.poison : {c}\n %d = tt.dot %a, %a, %c : {a} * {a} -> {c}"
+
+
+SCALE = "tensor<16x1xi8>"
+NOT_RUN = (
+    (
+        "%i = ub.poison : tensor<8xi32>\n %h = tt.histogram %i : tensor<8xi32> -> tensor<4x2xi32>",
+        "it must have one dimension",
+    ),
+    (
+        "%v = arith.constant 1.0 : f32\n%o = tt.atomic_rmw max, acq_rel, gpu, %p, %v : (!tt.ptr<f32>, f32) -> f32",
+        "'max' does not combine elements of type 'f32'",
+    ),
+    (
+        "%v = arith.constant 1 : i32\n %b = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>\n"
+        "%o = tt.atomic_rmw fadd, acq_rel, gpu, %b, %v : (!tt.ptr<i32>, i32) -> i32",
+        "'fadd' does not combine elements of type 'i32'",
+    ),
+    (dot("f16", "i32"), "a product of 'f16' and 'f16' with a sum of 'i32'"),
+    (dot("i8", "f32"), "a product of 'i8' and 'i8' with a sum of 'f32'"),
+    (scaled("e4m3", "f8E5M2", SCALE), "are not those of the kind f8E4M3FN"),
+    (scaled("e4m3", "f32", SCALE), "are not those of the kind f8E4M3FN"),
+    (scaled("bf16", "i8", SCALE), "are not those of the kind bf16"),
+    (scaled("e4m3", "i8", SCALE, 16), "a depth of 16 is not run"),
+    (scaled("e4m3", "i8", "tensor<16x2xi8>"), "they must be of type 'tensor<16x1xi8>'"),
+    # Scales of another format, one for 16 elements, are not powers of two.
+    (scaled("e2m1", "i8", "tensor<16x4xf8E4M3FN>"), "they must be of type 'tensor<16x2xi8>'"),
+)
+
+
+@each_row(*NOT_RUN)
+def test_what_is_not_run_says_so(body: str, message: str) -> None:
+    with pytest.raises(hu.Unsupported, match=re.escape(message)):
+        hu.run(f"tt.func @f(%p: !tt.ptr<f32>) {{\n {body}\n tt.return\n}}", np.zeros(4, np.float32), grid=1)
 
 
 def test_an_op_that_is_not_run_is_named() -> None:
