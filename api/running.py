@@ -284,7 +284,8 @@ def _given(argument: Any, type_: ty.Type, what: str, options: RunOptions) -> Any
             raise TypeMismatch(f"{what}: expected None, for '{type_}'")
         return ()
     if isinstance(type_, ty.DialectType) and type_.dialect == "tt":
-        from halfulp.interp.dialects.triton.launching import is_pointer, pointed
+        from halfulp.interp.dialects.triton.launching import pointed
+        from halfulp.interp.dialects.triton.types import is_pointer
 
         if is_pointer(type_):
             return pointed(argument, type_, what)

@@ -21,15 +21,11 @@ from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.coerce import as_array
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.elements import check_clean
+from halfulp.interp.values.memref_layout import row_major
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origins
 
 # --- arguments --------------------------------------------------------------------------------------------------------
-
-
-def is_pointer(type_: ty.Type) -> bool:
-    """Tell whether an argument of a kernel points to memory."""
-    return isinstance(type_, PointerType)
 
 
 def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
@@ -69,11 +65,7 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
         held.bits = np.zeros(1, dtype)
     held.constant = not array.flags.writeable
     shape = array.shape
-    return Buffer(ty.MemRefType(shape, element), held, 0, shape, _strides(shape))
-
-
-def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+    return Buffer(ty.MemRefType(shape, element), held, 0, shape, row_major(shape))
 
 
 def _constant(buffer: Buffer) -> Buffer:

@@ -273,12 +273,8 @@ def verify_descriptor(op: Operation) -> str | None:
     if len(op.operands) != 1 + 2 * len(type_.shape):
         return f"needs {len(type_.shape)} sizes and as many strides"
     base = op.operands[0].type
-    same = isinstance(base, PointerType) and _width(base.element) == _width(type_.element)
+    same = isinstance(base, PointerType) and ty.element_width(base.element) == ty.element_width(type_.element)
     return None if same else f"the base '{base}' does not point to elements of the descriptor '{type_}'"
-
-
-def _width(type_: ty.Type) -> int | None:
-    return ty.element_width(type_)
 
 
 def verify_block(op: Operation) -> str | None:
@@ -291,6 +287,6 @@ def verify_block(op: Operation) -> str | None:
         return f"needs {len(type_.shape)} indices, one for each dimension of the descriptor"
     if prod(sizes_of(block)) != prod(type_.shape):
         return "descriptor block and tensor must have the same number of elements"
-    if _width(ty.element_type(block)) != _width(type_.element):
+    if ty.element_width(ty.element_type(block)) != ty.element_width(type_.element):
         return "descriptor block and tensor element types must match"
     return None
