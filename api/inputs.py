@@ -183,6 +183,14 @@ def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow
         raise InputError(f"cannot write {name!r}: {reason}") from None
 
 
+def check_place(option: str, file: str) -> None:
+    """Raise InputError for an option whose file cannot be written, before the work whose results it would get."""
+    path = Path(file)
+    if path.is_dir() or not path.parent.is_dir():
+        why = "it is a folder" if path.is_dir() else f"there is no folder '{path.parent}'"
+        raise InputError(f"{option}={file}: {why}")
+
+
 def make_directory(path: str | os.PathLike[str]) -> None:
     """Make a directory and those above it, unless it exists. Raise InputError."""
     try:

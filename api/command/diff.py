@@ -32,6 +32,7 @@ from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
 from halfulp.described import amount, argument, first_given, flag, option, repeated
+from halfulp.inputs import check_place
 from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module, Operation
@@ -109,6 +110,9 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         return fail("--mlir cannot be used with --against: set HALFULP_MLIR_OPT")
     if arguments.file == arguments.after == "-":
         return fail("only one of the two versions can be the standard input")
+    for name in ("junit", "sarif", "report"):
+        if (file := getattr(arguments, name)) is not None:
+            check_place(f"--{name}", file)
     checked: list[Checked] = []
     try:
         if arguments.against is None:

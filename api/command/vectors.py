@@ -33,7 +33,7 @@ from halfulp.described import amount, argument, choice, first_given, flag, optio
 from halfulp.golden import regression
 from halfulp.golden.checking import check_file, described, metadata_of
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
-from halfulp.inputs import read_file, write_file
+from halfulp.inputs import check_place, read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 
 BLOCK = 32
@@ -164,7 +164,7 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
         if formats[0] in BINARY and sys.stdout.isatty():
             raise InputError(f"the format '{formats[0]}' is not for a terminal", hint="--out=DIR, or redirect stdout")
         if arguments.metadata is not None:
-            _check_place("--metadata", arguments.metadata)
+            check_place("--metadata", arguments.metadata)
     elif arguments.metadata is not None:
         raise InputError("--metadata can be used only with vectors on stdout; --out has its own, NAME.json")
     for name in ("pack", "mx"):
@@ -205,14 +205,6 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
         raise InputError(f"--name: {error}") from None
     ending = "" if arguments.compress is None else f".{arguments.compress}"
     return output.Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan, ending)
-
-
-def _check_place(option: str, file: str) -> None:
-    """Raise InputError for a file that cannot be written there, before vectors are made or checked."""
-    path = Path(file)
-    if path.is_dir() or not path.parent.is_dir():
-        why = "it is a folder" if path.is_dir() else f"there is no folder '{path.parent}'"
-        raise InputError(f"{option}={file}: {why}")
 
 
 def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
@@ -371,7 +363,7 @@ def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
     _check_apart(read, arguments, *outputs)
     for name in outputs:
         if getattr(arguments, name) is not None:
-            _check_place(f"--{name.replace('_', '-')}", getattr(arguments, name))
+            check_place(f"--{name.replace('_', '-')}", getattr(arguments, name))
     if arguments.failing is not None:
         regression.format_of_failing(arguments.failing)
     try:

@@ -548,6 +548,16 @@ def test_a_sarif_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFi
     assert (result["ruleId"], result["level"]) == ("not-checked", "error")
 
 
+@pytest.mark.parametrize("option", ["--sarif", "--junit", "--report"])
+def test_a_folder_that_is_absent_is_an_error_before_the_comparison(
+    option: str, fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = fake_opt("touch ran; cat")
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, tool, f"{option}=absent/file")
+    assert (code, err) == (2, f"error: {option}=absent/file: there is no folder 'absent'\n")
+    assert not Path("ran").exists()
+
+
 def test_a_junit_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     option = fake_opt("echo '<stdin>:2:8: error: no <&> \001 op' >&2; exit 1")
     code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, option, "--junit=found.xml", "--github")
