@@ -290,3 +290,19 @@ def verify_block(op: Operation) -> str | None:
     if ty.element_width(ty.element_type(block)) != ty.element_width(type_.element):
         return "descriptor block and tensor element types must match"
     return None
+
+
+def verify_rows(op: Operation) -> str | None:
+    """Check that the block of a gather or scatter is a row, and that the tensor has such rows, one for each index."""
+    type_ = op.operands[0].type
+    assert isinstance(type_, DescriptorType)
+    rows, tensor = op.operands[1].type, (op.results[0] if op.results else op.operands[3]).type
+    if len(type_.shape) != 2 or type_.shape[0] != 1:
+        return f"descriptor block must have two dimensions and one row, but the type is '{type_}'"
+    if len(sizes_of(rows)) != 1:
+        return f"x offsets must have one dimension, but the type is '{rows}'"
+    if sizes_of(tensor) != (*sizes_of(rows), type_.shape[1]):
+        return f"tensor must have the shape {[*sizes_of(rows), type_.shape[1]]}, but the type is '{tensor}'"
+    if ty.element_type(tensor) != type_.element:
+        return f"tensor must have elements of type '{type_.element}', but the type is '{tensor}'"
+    return None

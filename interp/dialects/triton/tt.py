@@ -490,12 +490,14 @@ declare(
     "$desc `[` $x_offsets `,` $y_offset `]` attr-dict `:` functional-type(operands, results)",
     operands=(_DESCRIPTOR, *_ROWS),
     results={"result": types.TENSOR},
+    verify=rules.verify_rows,
     evaluate=descriptors.GATHER,
 )
 declare(
     "descriptor_scatter",
     "$desc `[` $x_offsets `,` $y_offset `]` `,` $src attr-dict `:` type(operands)",
     operands=(_DESCRIPTOR, *_ROWS, d.Slot("src", types.TENSOR)),
+    verify=rules.verify_rows,
     evaluate=descriptors.SCATTER,
 )
 

@@ -272,6 +272,27 @@ def test_descriptors_pad_what_is_outside_and_do_not_store_it() -> None:
     assert (np.delete(y, [2, 5]) == 0).all()
 
 
+def test_rows_fit_the_block_of_their_descriptor() -> None:
+    text = """
+    tt.func @f(%p: !tt.ptr<f32>, %z: i32) {{
+      %r = ub.poison : tensor<8xi32>
+      %d = ub.poison : {0}
+      %y = tt.descriptor_gather %d[%r, %z] : ({0}, tensor<8xi32>, i32) -> {1}
+      tt.descriptor_scatter %d[%r, %z], %y : {0}, tensor<8xi32>, i32, {1}
+      tt.return
+    }}"""
+    hu.load(text.format("!tt.tensordesc<1x4xf32>", "tensor<8x4xf32>"))
+    for block, tensor, message in (
+        ("8xf32", "8x4xf32", "two dimensions and one row"),
+        ("4x4xf32", "8x4xf32", "two dimensions and one row"),
+        ("1x4xf32", "4x4xf32", r"must have the shape \[8, 4\]"),
+        ("1x4xf32", "8xf32", r"must have the shape \[8, 4\]"),
+        ("1x4xf32", "8x4xf16", "must have elements of type 'f32'"),
+    ):
+        with pytest.raises(hu.VerifyError, match=message):
+            hu.load(text.format(f"!tt.tensordesc<{block}>", f"tensor<{tensor}>"))
+
+
 DOT = """
 tt.func @f(%p: !tt.ptr<f8E4M3FN>, %q: !tt.ptr<f32>) {
   %i = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
