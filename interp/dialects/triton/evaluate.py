@@ -43,7 +43,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, elementary, floats, integer
 from halfulp.semantics.kernel import Kernel, Open, Outcome, Scalar
 from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.models import multiply_accumulate
+from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
@@ -509,14 +509,22 @@ REDUCE, SCAN = OnRawSlots(_reduce), OnRawSlots(_scan)
 def _product(
     op: Operation, settings: Settings, run: Run, names: tuple[str, str], operands: Sequence[Codes], c: Value
 ) -> Value:
-    """Return A * B + C by the model of the settings: exact, rounded once, unless another is asked for."""
+    """Return A * B + C by the model of the settings: exact, rounded once, unless another is asked for. Raises
+    Unsupported if the model does not compute this product.
+    """
     a, b, *scales = operands
     d, shape = str(c.element_type), (a.shape[-2], b.shape[-1], a.shape[-1])
     block = ("f8E8M0FNU", _BLOCK) if scales else ("", 0)
     tile = TileOp(op.name, *names, d, d, shape, 1, "mma", *block)
     run.charge(op, prod(a.shape) * b.shape[-1])
     of_a, of_b = scales or (None, None)
-    return Value(c.type, multiply_accumulate(settings.mma, tile, a, b, c.bits, of_a, of_b))
+    try:
+        codes = multiply_accumulate(settings.mma, tile, a, b, c.bits, of_a, of_b)
+    except Unpublished as error:
+        raise unsupported(op, str(error), error.hint) from None
+    except ValueError as error:
+        raise unsupported(op, str(error)) from None
+    return Value(c.type, codes)
 
 
 def _whole(op: Operation, run: Run, operands: Operands, made: Callable[[], Value]) -> Value:

@@ -318,6 +318,8 @@ def test_a_dot_is_exact_and_open() -> None:
     numbers = a.astype(np.float64)
     assert (out.numpy() == numbers @ numbers + 0.5).all()
     assert np.all(out.load().open)
+    with pytest.raises(hu.Unsupported, match=r"tt\.dot: chip:hopper: how hardware computes .* is not published"):
+        hu.run(DOT, a, out, grid=1, mma="chip:hopper")
 
 
 def test_shadows_go_through_memory() -> None:
