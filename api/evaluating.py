@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,10 @@ from halfulp.interp.values.elements import applied
 from halfulp.interp.values.value import Value
 from halfulp.register import user_functions
 from halfulp.semantics.kernel import Kernel
-from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
+
+if TYPE_CHECKING:
+    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 
 def eval(

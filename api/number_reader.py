@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.fp_formats import numbers, scalar
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, double_bits
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS, Rounding, as_rounding
 from halfulp.fp_formats.spelling import fraction_text
 from halfulp.interp.ir import types as ty
@@ -109,7 +109,7 @@ def read_number(value: Any, fmt: FloatFormat) -> ReadNumber:
         case int():
             return ReadNumber(fraction_text(Fraction(value)), "", value)
         case float():
-            return ReadNumber(repr(value), "", Code(numbers.F64, numbers.double_bits(value)))
+            return ReadNumber(repr(value), "", Code(numbers.F64, double_bits(value)))
         case Fraction():
             return _exactly(fraction_text(value), value)
         case decimal.Decimal():
@@ -147,7 +147,7 @@ def _exactly(text: str, given: str | Fraction | decimal.Decimal, literal: bool =
         read = numbers.Ratio(int(read < 0), abs(read), 1)
     reading = READ_AS_F64 if numbers.fraction_of(number) != numbers.fraction_of(read) else ""
     if isinstance(read, float) and not isinstance(number, float):
-        return ReadNumber(text, reading, Code(numbers.F64, numbers.double_bits(read)))
+        return ReadNumber(text, reading, Code(numbers.F64, double_bits(read)))
     return ReadNumber(text, reading, read)
 
 

@@ -26,11 +26,11 @@ from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Runnable, program_of
 from halfulp.register import user_functions
-from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
 
 if TYPE_CHECKING:
     from halfulp.interp.dialects.llvm.abi import Convention
+    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 # --- options ----------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ in x87's format, without its explicit integer bit. Magnitudes of finite values a
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -157,6 +158,17 @@ def codes_to_ints(codes: Codes, width: int) -> list[int]:
     """Convert an array of codes of any width to Python integers, flat, in row-major order."""
     ints: list[int] = limbs_to_ints(codes) if width > LIMB_BITS else codes.ravel().tolist()
     return ints
+
+
+def double_bits(number: float) -> int:
+    """Return the bit pattern of a Python float."""
+    return int.from_bytes(struct.pack("<d", number), "little")
+
+
+def bits_double(code: int) -> float:
+    """Return the Python float with an f64 bit pattern."""
+    result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
+    return result
 
 
 def ints_to_codes(ints: Sequence[int], width: int, shape: tuple[int, ...]) -> Codes:

@@ -10,7 +10,6 @@ import decimal
 import math
 import numbers
 import re
-import struct
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import with_hint
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, double_bits
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
 
@@ -220,17 +219,6 @@ def round_to_integer(
     digits, rest = divmod(number.numerator << 2, number.denominator)
     taken = scalar.Unpacked(scalar.FINITE, number.sign, digits << 1 | (rest != 0), -3)
     return scalar.integer_of(taken, width, signed, rounding, policy)
-
-
-def double_bits(number: float) -> int:
-    """Return the bit pattern of a Python float."""
-    return int.from_bytes(struct.pack("<d", number), "little")
-
-
-def bits_double(code: int) -> float:
-    """Return the Python float with an f64 bit pattern."""
-    result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
-    return result
 
 
 def _bounded(number: Ratio) -> Ratio:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.gc_pause import PausedCollector
@@ -9,8 +13,36 @@ from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, UnknownOp
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.parser import Parser, parse_unverified
-from halfulp.interp.text.skipping import SkippingParser, has_function
 from halfulp.interp.verifier import verify as verify_module
+
+# --- split input ------------------------------------------------------------------------------------------------------
+#
+# The parts of a text that holds several modules.
+
+
+class InputPart(NamedTuple):
+    """A part of a file, and the line and column (in bytes) of its beginning."""
+
+    text: str
+    start: tuple[int, int] = (1, 1)
+
+
+def split_input(text: str) -> Iterator[InputPart]:
+    """Split a text at the markers ``// -----`` as mlir-opt does. A marker may stand anywhere in a line, and the rest of
+    the line belongs to the next part. A marker before a zero character, or at the end of the text, is ignored.
+    """
+    begin, line, column = 0, 1, 1
+    for marker in re.finditer(r"// -----(?=[^0])", text):
+        yield InputPart(text[begin : marker.start()], (line, column))
+        passed = text[begin : marker.end()]
+        newlines = passed.count("\n")
+        last = len(passed[passed.rfind("\n") + 1 :].encode("utf-8", "replace"))
+        line, column = line + newlines, last + (1 if newlines else column)
+        begin = marker.end()
+    yield InputPart(text[begin:], (line, column))
+
+
+# --- loading ---------------------------------------------------------------------------------------------------------
 
 
 def parse_module(
@@ -36,7 +68,9 @@ def parse_module(
     """
     if not isinstance(text, str | bytes):
         raise TypeMismatch(f"expected MLIR text, not {type(text).__name__}", hint="hu.load reads a file or bytes")
-    kind = SkippingParser if skip_unknown else Parser
+    kind = Parser
+    if skip_unknown:
+        from halfulp.interp.text.skipping import SkippingParser as kind
     with PausedCollector():
         module = parse_unverified(text, filename, allow_unregistered, registry, schema, start, kind)
         if verify:
@@ -51,6 +85,8 @@ def parse_without(unknown: UnknownOp, text: str, filename: str = "<string>", sta
     ``unknown``: the error that `parse_module` raised. It is raised again if no function is left, or if the rest is
     wrong too.
     """
+    from halfulp.interp.text.skipping import has_function
+
     try:
         module = parse_module(text, filename, start=start, skip_unknown=True)
     except HalfulpError as error:

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, storage_dtype
-from halfulp.fp_formats.numbers import double_bits
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, double_bits, storage_dtype
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import Rounding

@@ -42,6 +42,7 @@ IN_FUNCTIONS = {
     "halfulp.interp.run.batch": "slow: 10 ms; only batches need it",
     "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
     "halfulp.interp.text.printer": "slow: 5 ms; a run prints ops in errors alone",
+    "halfulp.interp.text.skipping": "slow: 2 ms; only files with ops of an unknown form need it",
     "halfulp.interp.values.functions": "slow: 30 ms, of sums, matrix units and elementary functions; only arithmetic on "
     "values needs it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
@@ -51,6 +52,7 @@ IN_FUNCTIONS = {
     "halfulp.accuracies": "slow: 50 ms; of the command `verify` only errors in ulp need it",
     "halfulp.chips": "slow: 50 ms; of the command `explain` only the ranking of chips needs it",
     "halfulp.explorer": "slow: 10 ms; of the command `formats` only the page needs it",
+    "halfulp.texts": "slow: 1 ms; of the command `eval` only the flags need it",
     "halfulp.traces": "slow: 30 ms, of python-flint; only a run with steps, shadows or flags needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
     "jax": "optional",

@@ -17,8 +17,7 @@ from halfulp.inputs import MAX_FILE_BYTES
 from halfulp.interp.ir.base import FileLineCol, Location, UnknownLoc, file_position
 from halfulp.interp.ir.errors import BytecodeError, DocumentWarning, HalfulpError, InputError, ParseError, UnknownOp
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.loading import parse_module, parse_without, read_bytecode
-from halfulp.interp.text.skipping import InputPart, split_input
+from halfulp.interp.loading import InputPart, parse_module, parse_without, read_bytecode, split_input
 from halfulp.loading import decode_text, is_bytecode, language_in, language_of, open_file, unwrapped
 from halfulp.semantics.profile import SPEC, profile
 

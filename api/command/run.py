@@ -23,7 +23,6 @@ from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.value import Value
 from halfulp.running import RunKeywords, run, run_options
-from halfulp.texts import flags_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +227,8 @@ EVAL = Command(
 
 
 def _flags_text(raised: FlagArray) -> str:
+    from halfulp.texts import flags_text
+
     if not raised.ndim:
         return flags_text(Flags(int(raised)))
     return spell_value(Value.from_bits(raised, "i8"))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from halfulp.fp_formats import numbers, scalar
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, double_bits
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.fp_formats.spelling import decimal_text, signed_text, value_text
 from halfulp.number_reader import Code, ReadNumber
@@ -360,5 +360,5 @@ def given_exact(text: str, number: numbers.Exact) -> GivenNumber:
 
     exact, bare, infinite = numbers.fraction_of(number), "", False
     if isinstance(number, float):
-        bare, infinite = bare_nan(numbers.F64, numbers.double_bits(number)), not numbers.is_nan(number)
+        bare, infinite = bare_nan(numbers.F64, double_bits(number)), not numbers.is_nan(number)
     return GivenNumber(text, "", exact, numbers.is_negative(number), infinite, convert, bare=bare, draw=draw)

@@ -45,9 +45,8 @@ from halfulp.interp.ir.operations import (
     symbols_of,
 )
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.loading import parse_module
+from halfulp.interp.loading import parse_module, split_input
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.skipping import split_input
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 

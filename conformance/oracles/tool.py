@@ -24,9 +24,8 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import FileLineCol, quoted
 from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.loading import parse_module
+from halfulp.interp.loading import parse_module, split_input
 from halfulp.interp.text.printer import print_module, print_without_aliases
-from halfulp.interp.text.skipping import split_input
 
 SECONDS = 120.0
 """Most seconds of one run of a tool, unless its oracle says otherwise."""

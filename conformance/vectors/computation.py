@@ -35,7 +35,7 @@ from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.stochastic import check_source, stochastic_kernel
+from halfulp.interp.run.stochastic import stochastic_kernel
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
@@ -349,7 +349,7 @@ class ProgramComputation(PickledByFields):
     _parsed: Module | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_source(self.profile, self._settings.source)
+        self._settings.check_source()
         _ = self.inputs, self.outputs
 
     @cached_property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, NamedTuple
@@ -251,14 +251,15 @@ class Property:
     number: bool = False
     groups: int = 0
     late: bool = False
+    #: The attribute that an absent property means; None if it means nothing.
+    implied: Attribute | None = field(init=False)
 
-    @property
-    def implied(self) -> Attribute | None:
-        """The attribute that an absent property means; None if it means nothing."""
-        if self.default is None or isinstance(self.default, Attribute):
-            return self.default
-        assert isinstance(self.kind, EnumDefinition)
-        return self.kind.attribute(self.default)
+    def __post_init__(self) -> None:
+        implied = self.default
+        if isinstance(implied, int):
+            assert isinstance(self.kind, EnumDefinition)
+            implied = self.kind.attribute(implied)
+        object.__setattr__(self, "implied", implied)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, bits_double
 from halfulp.fp_formats.neighbours import steps_between
-from halfulp.fp_formats.numbers import bits_double
 from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import Group, Literal, Out, Variable

@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TypeVar, dataclass_transform
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.numbers import double_bits, exact_number, round_to_format
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, double_bits
+from halfulp.fp_formats.numbers import exact_number, round_to_format
 from halfulp.fp_formats.scalar import convert, from_fraction, value
 
 Frozen = TypeVar("Frozen")

@@ -21,11 +21,11 @@ from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.evaluators import Launched, MachineCall, OnValues, evaluator_of
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run, lift, lower
 from halfulp.interp.run.settings import Settings, recording_outside
-from halfulp.interp.run.stochastic import Draws, OpNumbers, check_source
+from halfulp.interp.run.stochastic import Draws, OpNumbers
 from halfulp.interp.run.tiering import Called, Entered
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import concrete
-from halfulp.interp.values.lanes import over_lanes, ranked
+from halfulp.interp.values.lanes import ranked
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel, Origins
 from halfulp.semantics.profile import Profile
@@ -153,7 +153,7 @@ class CompiledModule:
             # A pointer or an aggregate: the caller knows what it stands for.
             return value
         if isinstance(type_, ty.MemRefType):
-            type_ = ty.TensorType(value.shape[over_lanes(value) :], value.element_type)
+            type_ = ty.TensorType(value.shape[value.over_lanes :], value.element_type)
         bits = value.bits
         if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
             bits = bits.copy()
@@ -162,7 +162,7 @@ class CompiledModule:
             assert value.origins is not None
             origins = Origins()
             poison = origins.adopt(value.poison, value.origins)
-        type_ = ranked(type_, value.shape[1:]) if over_lanes(value) else concrete(type_, value.shape)
+        type_ = ranked(type_, value.shape[1:]) if value.over_lanes else concrete(type_, value.shape)
         return Value(type_, bits, poison, value.open, origins)
 
 
@@ -204,7 +204,7 @@ def program_for(module: Module, settings: Settings) -> CompiledModule:
     Raises InputError if a profile rounds stochastically but there is no source of random bits, or the reverse.
     """
     llvm.check()
-    check_source(settings.profile, settings.source)
+    settings.check_source()
     if settings.externals:
         # Functions that the module cannot ask for change nothing: users register some for all modules.
         asked = _names_in(module)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache
 from math import prod
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.errors import ESCAPED, LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
+from halfulp.interp.ir.errors import ESCAPED, InputError, LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.buffers import Buffer, to_argument
@@ -26,9 +26,11 @@ from halfulp.interp.values.element_layout import code_layout, narrowed_index, sh
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel, Origin, PoisonIds
-from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import SPEC, Profile
-from halfulp.semantics.random_sources import RandomSource, source_of
+from halfulp.semantics.random_sources import EXAMPLES, RandomSource, source_of
+
+if TYPE_CHECKING:
+    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 # --- events -----------------------------------------------------------------------------------------------------------
 #
@@ -373,6 +375,28 @@ class Settings:
     def source(self) -> RandomSource | None:
         """The source of random bits."""
         return None if self.random is None else source_of(self.random)
+
+    def check_source(self) -> None:
+        """Check the source of random bits. A program that rounds stochastically needs one, and must add in sequence;
+        any other program must not have one. Raises InputError.
+        """
+        profile = self.profile
+        if profile.program_rounding == "to_nearest_even":
+            if self.random is not None:
+                raise InputError(
+                    f"random is {self.random}, but the profile {profile.name} does not round stochastically",
+                    hint='give profile="spec,program_rounding=stochastic", too',
+                )
+        elif self.random is None:
+            raise InputError(
+                f"the profile {profile.name} rounds stochastically, but the run has no random bits",
+                hint=f"name their source and its seed: random=… (--random=…), as in {EXAMPLES}",
+            )
+        elif profile.reduction_order in ("pairwise", "exact"):
+            raise InputError(
+                f"the profile {profile.name} rounds stochastically, which needs reduction_order=sequential: the random "
+                "bits go to the additions in their order"
+            )
 
     @property
     def marks_elements(self) -> bool:

@@ -16,7 +16,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.semantics import casts, emulated, floats
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
-from halfulp.semantics.random_sources import EXAMPLES, RandomSource, Words
+from halfulp.semantics.random_sources import RandomSource, Words
 
 ARITHMETIC: Mapping[str, str] = {
     "arith.addf": "add",
@@ -77,28 +77,6 @@ def rounds_stochastically(op: Operation, profile: Profile) -> bool:
         return profile.conversion_rounding == "given"
     floats_alone = op.name in ARITHMETIC and isinstance(ty.element_type(op.results[0].type), ty.FloatType)
     return profile.program_rounding == "stochastic" and (floats_alone or op.name in FROM_INTEGERS)
-
-
-def check_source(profile: Profile, source: RandomSource | None) -> None:
-    """Check the source of random bits of a program that runs under a profile. A program that rounds stochastically
-    needs one, and must add in sequence; any other program must not have one. Raises InputError.
-    """
-    if profile.program_rounding == "to_nearest_even":
-        if source is not None:
-            raise InputError(
-                f"random is {source.text}, but the profile {profile.name} does not round stochastically",
-                hint='give profile="spec,program_rounding=stochastic", too',
-            )
-    elif source is None:
-        raise InputError(
-            f"the profile {profile.name} rounds stochastically, but the run has no random bits",
-            hint=f"name their source and its seed: random=… (--random=…), as in {EXAMPLES}",
-        )
-    elif profile.reduction_order in ("pairwise", "exact"):
-        raise InputError(
-            f"the profile {profile.name} rounds stochastically, which needs reduction_order=sequential: the random "
-            "bits go to the additions in their order"
-        )
 
 
 def refuse_stochastic(profile: Profile, what: str) -> Profile:

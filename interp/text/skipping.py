@@ -8,9 +8,7 @@ by name. A program that reaches the op stops there, as at any op that halfulp do
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait
 from halfulp.interp.declare.registry import Registry
@@ -19,35 +17,6 @@ from halfulp.interp.ir.errors import UnknownOp
 from halfulp.interp.ir.operations import SKIPPED, Block, Module, Operation, Region
 from halfulp.interp.text.op_parser import Argument
 from halfulp.interp.text.parser import Parser
-
-# --- split input ------------------------------------------------------------------------------------------------------
-#
-# The parts of a text that holds several modules.
-
-
-class InputPart(NamedTuple):
-    """A part of a file, and the line and column (in bytes) of its beginning."""
-
-    text: str
-    start: tuple[int, int] = (1, 1)
-
-
-def split_input(text: str) -> Iterator[InputPart]:
-    """Split a text at the markers ``// -----`` as mlir-opt does. A marker may stand anywhere in a line, and the rest of
-    the line belongs to the next part. A marker before a zero character, or at the end of the text, is ignored.
-    """
-    begin, line, column = 0, 1, 1
-    for marker in re.finditer(r"// -----(?=[^0])", text):
-        yield InputPart(text[begin : marker.start()], (line, column))
-        passed = text[begin : marker.end()]
-        newlines = passed.count("\n")
-        last = len(passed[passed.rfind("\n") + 1 :].encode("utf-8", "replace"))
-        line, column = line + newlines, last + (1 if newlines else column)
-        begin = marker.end()
-    yield InputPart(text[begin:], (line, column))
-
-
-# --- skipping ---------------------------------------------------------------------------------------------------------
 
 _OPENING = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _GOES_ON = frozenset(("{", "(", "->", ":", ",", "=", "attributes", "loc"))

@@ -20,8 +20,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, limb_count, storage_dtype
-from halfulp.fp_formats.numbers import double_bits
+from halfulp.fp_formats.formats import (
+    FORMATS,
+    Codes,
+    FloatFormat,
+    codes_to_ints,
+    double_bits,
+    limb_count,
+    storage_dtype,
+)
 from halfulp.fp_formats.spelling import hex_text, hexadecimal
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import decimal_text, nest

@@ -101,6 +101,12 @@ class Elements:
         return shape_of_codes(self.bits, self.element_type)
 
     @property
+    def over_lanes(self) -> bool:
+        """True for a value of a batch with a leading axis over lanes, which its type does not have."""
+        rank = ty.shape_of(self.type)
+        return rank is not None and len(self.shape) > len(rank)
+
+    @property
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)

@@ -362,10 +362,7 @@ def over_lanes(slot: object) -> bool:
     """Tell whether this is a value with an axis over lanes, or a memref over lanes. All other objects are the same in
     all lanes.
     """
-    if not isinstance(slot, Value):
-        return isinstance(slot, LaneBuffer)
-    rank = ty.shape_of(slot.type)
-    return rank is not None and len(slot.shape) > len(rank)
+    return slot.over_lanes if isinstance(slot, Value) else isinstance(slot, LaneBuffer)
 
 
 def alike(*values: Value) -> tuple[Value, ...]:

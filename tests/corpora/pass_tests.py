@@ -38,10 +38,9 @@ from halfulp.conformance.whole_programs.printed import called
 from halfulp.conformance.whole_programs.validation import Basis, Inputs, common_functions
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.loading import parse_module
+from halfulp.interp.loading import parse_module, split_input
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.skipping import split_input
 
 DIALECTS = ("Arith", "Quant", "UB", "ControlFlow", "SCF", "Func")
 

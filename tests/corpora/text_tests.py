@@ -25,8 +25,7 @@ from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.text_check import ReadThere, compare_text, read_there
-from halfulp.interp.loading import parse_module
-from halfulp.interp.text.skipping import InputPart, split_input
+from halfulp.interp.loading import InputPart, parse_module, split_input
 
 DIALECTS = (
     "Affine", "Arith", "Bufferization", "Complex", "ControlFlow", "Func", "Index", "Linalg", "Math", "MemRef", "SCF",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.numbers import bits_double, double_bits
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, bits_double, double_bits
 from halfulp.fp_formats.scalar import convert
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty

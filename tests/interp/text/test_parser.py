@@ -23,10 +23,9 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import ParseError, VerifyError
 from halfulp.interp.ir.operations import SKIPPED, BlockArgument, Module, Operation, OpResult
 from halfulp.interp.ir.types import F, IntegerType
-from halfulp.interp.loading import parse_module
+from halfulp.interp.loading import parse_module, split_input
 from halfulp.interp.text.parser import parse_attribute, parse_type
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.text.skipping import split_input
 
 
 def function(module: Module, name: str = "f") -> Operation:
