@@ -13,7 +13,14 @@ from operator import attrgetter
 from typing import Any
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, Unprefixed
-from halfulp.interp.declare.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
+from halfulp.interp.declare.operands import (
+    all_operands,
+    operand_segments,
+    result_segments,
+    shares_name,
+    shares_of,
+    spread,
+)
 from halfulp.interp.declare.registry import is_upstream
 from halfulp.interp.dominance import Dominance, is_isolated
 from halfulp.interp.ir.attributes import Attribute, StringAttr
@@ -152,7 +159,7 @@ class _Rules:
     def __init__(self, definition: OpDefinition) -> None:
         self.definition = definition
         self.has_regions = bool(definition.regions)
-        self.is_sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
+        self.segments = tuple(filter(None, (operand_segments(definition), result_segments(definition))))
         self.is_symbol = Trait.SYMBOL in definition.traits
         self.is_terminator = Trait.TERMINATOR in definition.traits
         # True if a rule depends on more than the types and the properties of an op.
@@ -189,7 +196,7 @@ class _Rules:
         self, operation: Operation, properties: Mapping[str, Attribute], operands: list[object], results: list[object]
     ) -> None:
         """Check what depends only on the types and properties of an op that has neither successors nor regions."""
-        sized = [*results, properties.get(SEGMENTS)] if self.is_sized else results
+        sized = [*results, *map(properties.get, self.segments)] if self.segments else results
         if operands != self.operand_types or sized != self.result_types:
             self._verify_types(operation, operands, sized)
         self._verify_properties(operation, properties)
@@ -301,14 +308,16 @@ def _groups(
     """Divide the values among the slots. Raises VerifyError if their number does not fit."""
     definition = operation.definition
     sizes: list[int] | None
-    if what == "operand" and definition is not None and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
-        sizes = list(getattr(operation.properties.get(SEGMENTS), "values", ()))
+    segments = None if definition is None else (result_segments if what == "result" else operand_segments)(definition)
+    if definition is not None and segments is not None:
+        sizes = list(getattr(operation.properties.get(segments), "values", ()))
         if len(sizes) != len(slots) or sum(sizes) != len(values):
             raise operation.rule_broken(
-                f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in "
-                f"attribute '{SEGMENTS}'",
+                f"{what} count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in "
+                f"attribute '{segments}'",
             )
-        _check_shares(operation, definition, sizes)
+        if what == "operand":
+            _check_shares(operation, definition, sizes)
     else:
         sizes = spread(slots, len(values))
     if sizes is None:

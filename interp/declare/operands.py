@@ -47,6 +47,16 @@ def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute],
     return tuple(found)
 
 
+def operand_segments(definition: OpDefinition) -> str | None:
+    """Return the name of the property that says how many operands each declared operand has; None if there is none."""
+    return SEGMENTS if Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits else None
+
+
+def result_segments(definition: OpDefinition) -> str | None:
+    """Return the name of the property that says how many results each declared result has; None if there is none."""
+    return next((prop.name for prop in definition.properties if prop.groups), None)
+
+
 def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
     """Return the number of operands that belong to each declared operand; None if the numbers do not match."""
     segments = operation.properties.get(SEGMENTS)

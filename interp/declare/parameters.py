@@ -3,6 +3,7 @@ mnemonic.
 
 The notation is that of the "Assembly Format" of attributes in MLIR's "Defining Dialects Attributes and Types". It has
 the elements of the notation of ops, where ``$name`` is a parameter, ``custom<Struct>()`` stands for ``struct(params)``,
+``custom<OpenStruct>()`` for one in which names of other attributes are skipped,
 and ``custom<Options>($name, …)`` for parameters in any order, each after a comma. It is compiled into a reader and a
 speller, which the attribute's definition contains.
 """
@@ -443,6 +444,8 @@ def _part(element: Element, parameters: Mapping[str, Parameter]) -> _Part:
             return _options({name: parameters[name] for name in element.arguments})
         case Directive("Struct"):
             return _struct(parameters)
+        case Directive("OpenStruct"):
+            return _struct(parameters, others=True)
     raise ValueError(f"{element} does not exist in the notation of attributes")
 
 
@@ -515,8 +518,8 @@ def _options(options: Mapping[str, Parameter]) -> _Part:
     return _Part(read, print_)
 
 
-def _struct(parameters: Mapping[str, Parameter]) -> _Part:
-    """Compile ``name = value, …`` in any order."""
+def _struct(parameters: Mapping[str, Parameter], others: bool = False) -> _Part:
+    """Compile ``name = value, …`` in any order. ``others``: attributes of other names are skipped."""
     required = [name for name, parameter in parameters.items() if not parameter.optional]
 
     def read(p: TokenParser, values: _Values) -> None:
@@ -524,6 +527,11 @@ def _struct(parameters: Mapping[str, Parameter]) -> _Part:
             while True:
                 name = identifier(p)
                 p.expect("=")
+                if others and name not in parameters:
+                    p.attribute()
+                    if p.take(","):
+                        continue
+                    break
                 if name in values or name not in parameters:
                     p.error(
                         f"duplicate or unknown struct parameter name: {name}",
@@ -542,7 +550,7 @@ def _struct(parameters: Mapping[str, Parameter]) -> _Part:
         pairs = (
             f"{parameter.name} = {parameter.kind.spell(given, names)}"
             for parameter, given in zip(value.definition.parameters, value.values, strict=True)
-            if not (parameter.optional and given == parameter.default)
+            if parameter.shown or not (parameter.optional and given == parameter.default)
         )
         out.value(", ".join(pairs))
 

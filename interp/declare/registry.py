@@ -127,7 +127,7 @@ _NAMES = (
     "builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector", "affine", "gpu", "halfulp", "check",
     "flow", "util", "iree_codegen", "iree_cpu", "iree_gpu", "bufferization", "complex", "index", "linalg", "math",
     "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter", "sdy", "tt", "ttg",
-    "ttng", "amdg", "rocdl",
+    "ttng", "amdg", "rocdl", "gluon",
 )
 # fmt: on
 # The modules of those that are not in the file ops.py of their own folder.
@@ -144,6 +144,7 @@ _FILES = {
     "sdy": "sdy",
     **{name: f"triton.{name}" for name in ("tt", "ttg", "ttng", "amdg")},
     "rocdl": "triton.amdg",
+    "gluon": "triton.ttg",
 }
 
 # The module of each dialect: it defines a variable of the dialect's name.

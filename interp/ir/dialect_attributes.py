@@ -107,7 +107,8 @@ class ParameterKind:
 @dataclass(frozen=True, eq=False, slots=True)
 class Parameter:
     """A named parameter of an attribute. A parameter with a default may be left out, and is not printed when it equals
-    the default. ``encoded``: the word for the form that it has in bytecode, if the attribute has a code there;
+    the default, unless it is ``shown``. ``encoded``: the word for the form that it has in bytecode, if the attribute
+    has a code there;
     ``since``: the version of MLIR whose bytecode is the first to hold it.
     """
 
@@ -117,6 +118,7 @@ class Parameter:
     default: Any = None
     encoded: str = ""
     since: int = 0
+    shown: bool = False
 
 
 class ParameterForm(NamedTuple):

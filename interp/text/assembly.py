@@ -7,7 +7,7 @@ types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -112,12 +112,13 @@ def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[ElementForm, 
                 _resolve(p, name, slot, names, type, only)
                 for slot, names, type, only in zip(slots.operands, state.operands, types, buildable, strict=False)
             ]
-            results: list[Type] = []
-            for slot, type in zip(slots.results, types[operand_count:], strict=True):
-                if slot.arity is Arity.ONE:
-                    results.append(type)
-                else:
-                    results.extend(type or ())
+            shares: list[Sequence[Type]] = [
+                (type,) if slot.arity is Arity.ONE else type or ()
+                for slot, type in zip(slots.results, types[operand_count:], strict=True)
+            ]
+            results = [type for share in shares for type in share]
+            if slots.grouped is not None:
+                properties[slots.grouped] = DenseArrayAttr(I32, tuple(map(len, shares)))
             operands = [value for index, group in enumerate(groups) if index not in passed for value in group]
             successors: list[Successor] = [(block, []) for block in state.successors]
             for index, successor in passed.items():

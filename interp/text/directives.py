@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Arity, AttributeConstraint, OpDefinition, Property, Slot, Trait
-from halfulp.interp.declare.operands import SEGMENTS, default_properties, spread
+from halfulp.interp.declare.operands import SEGMENTS, default_properties, result_segments, spread
 from halfulp.interp.ir.attributes import (
     DenseArrayAttr,
     FloatAttr,
@@ -211,6 +211,8 @@ class Slots:
         self.properties: Mapping[str, Property] = {prop.name: prop for prop in definition.properties}
         self.regions = {slot.name: index for index, slot in enumerate(definition.regions)}
         self.successors = {slot.name: index for index, slot in enumerate(definition.successors)}
+        # The property that says how many results each declared result has, if there is one.
+        self.grouped = result_segments(definition)
         # Operand slots that are the values of a successor's arguments.
         self.passed = {
             self.index[f"{name}Operands"]: index
@@ -239,8 +241,8 @@ class Slots:
         else:
             group, offset, values = self.operands, 0, operation.operands
         own = [i for i in range(len(group)) if offset + i not in self.passed]
-        segments = operation.properties.get(SEGMENTS)
-        if offset == 0 and isinstance(segments, DenseArrayAttr):
+        segments = operation.properties.get((self.grouped or "") if offset else SEGMENTS)
+        if isinstance(segments, DenseArrayAttr):
             counts = [segments.values[i] for i in own]
         else:
             counts = spread([group[i] for i in own], len(values)) or [len(values)]
@@ -481,8 +483,15 @@ def _print_type(index: int, slots: Slots) -> PrintElement:
 
 
 def _types_of(indices: list[int], slots: Slots) -> ElementForm:
+    # The type of a value that may be left out is left out with it.
+    only = indices[0] if len(indices) == 1 and indices[0] < len(slots.operands) else None
+    optional = only if only is not None and slots.all[only].arity is Arity.OPTIONAL else None
+
     def read(p: OpParser, state: OpReading) -> None:
-        _spread_types(p, state, indices, slots, p.type_list())
+        if optional is not None and not state.operands[optional]:
+            state.types[optional] = ()
+        else:
+            _spread_types(p, state, indices, slots, p.type_list())
 
     return ElementForm(
         read,
@@ -566,7 +575,8 @@ def _dictionary(element: kinds.AttributeDictionary, slots: Slots) -> ElementForm
     definition = slots.definition
     assert definition.assembly is not None
     format = kinds.read_format(definition.assembly)
-    written = {newer: _written_names(format, newer) | {SEGMENTS} for newer in (False, True)}
+    segments = {SEGMENTS, *([slots.grouped] if slots.grouped else [])}
+    written = {newer: _written_names(format, newer) | segments for newer in (False, True)}
     defaults = {prop.name: prop.elided for prop in definition.properties if prop.elided is not None}
     defaults |= dict(default_properties(definition))
 

@@ -188,7 +188,7 @@ chlo.op(
     "scan",
     custom=d.CustomForm(_parse_scan, _print_scan),
     operands=(d.variadic("inputs", any_shape(EVERY)), d.variadic("inits", any_shape(EVERY))),
-    results=(d.variadic("outputs", any_shape(EVERY)),),
+    results=(d.variadic("outputs", any_shape(EVERY)), d.variadic("carries", any_shape(EVERY))),
     properties=(
         d.Property("dimension", COUNT),
         d.Property("is_associative", d.BOOL_ATTR, optional=True),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.triton.forms import I16_ATTR, Row, declare_rows, number
+from halfulp.interp.dialects.triton import gpu_rules
+from halfulp.interp.dialects.triton.forms import I16_ATTR, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, ORDERING, RMW
 from halfulp.interp.dialects.triton.types import follows, mask_type
 from halfulp.interp.ir import types as ty
@@ -13,6 +14,7 @@ amdg = d.Dialect("amdg", partial=True)
 rocdl = d.Dialect("rocdl", partial=True)
 
 _STRIDE = "(`stride` `=` $stride^)?"
+_BARRIER, _OF_BARRIER = "(`,` `barrier` `=` $barrier^)?", "(`,` type($barrier)^)?"
 
 
 def _same(type_: ty.Type) -> ty.Type:
@@ -66,6 +68,119 @@ declare_rows(
             "input:tensor scale:tensor -> output:floats",
             "$input `scale` $scale attr-dict `:` type($input) `,` type($scale) `->` type($output)",
         ),
+        Row(
+            "buffer_load_to_local",
+            "dest:mem ptr:ptr offsets:integers mask:bools? other:tensor? stride:i32? -> token:token",
+            "$ptr `[` $offsets `]` (`mask` `=` $mask^)? (`other` `=` $other^)? (`stride` `=` $stride^)? `into` $dest "
+            "attr-dict `:` type($ptr) `[` type($offsets) `]` type($other) `->` custom<Stripped>($dest)",
+            (CACHE, number("contiguity", 1)),
+            {"type_rules": (follows("mask", "offsets", mask_type, "infer mask shape from offsets"),)},
+        ),
+        Row(
+            "buffer_atomic_cas",
+            "ptr:ptr offsets:integers cmp:tensor val:tensor stride:i32? -> result:tensor",
+            "$sem `,` $scope `,` $cmp `,` $val `,` $ptr `[` $offsets `]` (`stride` `=` $stride^)? attr-dict `:` "
+            "type($ptr) `->` type($result)",
+            ORDERING,
+            {
+                "type_rules": (
+                    d.inferred_type("offsets", "result", _offsets),
+                    d.same_type("cmp", "val", "result"),
+                )
+            },
+        ),
+        Row(
+            "extract_slice",
+            "source:ranked -> result:ranked",
+            "$source $static_offsets attr-dict `:` type($source) `to` type($result)",
+            (d.Property("static_offsets", d.INTEGER_64_ARRAY_ATTR),),
+            {"verify": gpu_rules.verify_extract},
+        ),
+        Row(
+            "concat",
+            "sources:tensor* -> result:ranked",
+            "$sources attr-dict `:` type($sources) `->` type($result)",
+            (),
+            {"verify": gpu_rules.verify_concat},
+        ),
+        Row("cond_barrier", "pred:i1", "$pred attr-dict"),
+        Row(
+            "local_load_packed_transposed",
+            "src:mem token:token? -> result:tensor",
+            "$src (`token` $token^)? attr-dict `:` type($src) `->` type($result)",
+        ),
+        Row(
+            "async_copy_local_to_global",
+            "src:mem dst:ptrs mask:bools? -> token:token",
+            "$src `,` $dst (`mask` $mask^)? attr-dict `:` type($src) `->` type($dst)",
+            (CACHE, number("contiguity", 1)),
+            {"type_rules": (follows("mask", "dst", mask_type, "infer mask type from dst type"),)},
+        ),
+        Row(
+            "async_tdm_copy_global_to_local",
+            "desc:desc result:mem barrier:mem? -> token:token",
+            f"$desc `into` $result {_BARRIER} attr-dict `:` type($desc) {_OF_BARRIER} `->` type($result)",
+            (CACHE, number("warp_used_hint", optional=True)),
+        ),
+        Row(
+            "async_tdm_fused_copy_global_to_local",
+            "descs:desc* dests:mem* -> token:token",
+            "$descs `into` $dests attr-dict `:` type($descs) `->` type($dests)",
+            (d.Property("warp_used_hints", d.INTEGER_ARRAY_ATTR), CACHE),
+            equal=True,
+        ),
+        Row(
+            "async_tdm_copy_local_to_global",
+            "desc:desc src:mem barrier:mem? -> token:token",
+            f"$desc `from` $src {_BARRIER} attr-dict `:` type($src) {_OF_BARRIER} `->` type($desc)",
+            (CACHE,),
+        ),
+        Row(
+            "async_tdm_scatter",
+            "desc:desc dst_row_indices:offsets src:mem barrier:mem? -> retToken:token",
+            f"$desc `[` $dst_row_indices `]` `from` $src {_BARRIER} attr-dict `:` type($dst_row_indices) `,` "
+            f"type($src) {_OF_BARRIER} `->` type($desc)",
+        ),
+        Row(
+            "async_tdm_gather",
+            "desc:desc src_row_indices:offsets dst:mem barrier:mem? -> token:token",
+            f"$desc `[` $src_row_indices `]` `to` $dst {_BARRIER} attr-dict `:` type($src_row_indices) `,` type($dst) "
+            f"{_OF_BARRIER} `->` type($desc)",
+        ),
+        Row("async_tdm_wait", "asyncToken:token* -> retToken:token", "$asyncToken attr-dict", (number("num"),)),
+        Row(
+            "async_tdm_intrinsic_wait",
+            "asyncToken:token* -> retToken:token",
+            "($asyncToken^)? attr-dict",
+            (number("count"),),
+        ),
+        Row("async_wait", "asyncToken:token* -> retToken:token", "($asyncToken^)? attr-dict", (number("num_inst"),)),
+        Row(
+            "tdm_prefetch",
+            "desc:desc indices:i32* pred:i1 -> maybeOffsets:tensor?",
+            "$desc `[` $indices `]` `,` $pred `,` `speculative` `=` $speculative (`returnOffsets` $returnOffsets^)? "
+            "attr-dict `:` type($desc) (`->` type($maybeOffsets)^)?",
+            (truth("speculative"), flag("returnOffsets")),
+        ),
+        Row(
+            "update_tensor_descriptor",
+            "desc:desc add_offsets:i32* set_bounds:i32* pred:i32? -> result:desc",
+            "$desc oilist(`add_offsets` `=` `[` $add_offsets `]` | `set_bounds` `=` `[` $set_bounds `]` | `pred` `=` "
+            "$pred) attr-dict `:` type($desc)",
+            (flag("clamp_bounds"),),
+            {"type_rules": (d.same_type("desc", "result"),)},
+        ),
+        Row("init_barrier", "alloc:mem", "$alloc `,` $count attr-dict `:` type($alloc)", (number("count"),)),
+        Row("wait_barrier", "alloc:mem phase:i32", "$alloc `,` $phase attr-dict `:` type($alloc)"),
+        Row(
+            "arrive_barrier",
+            "alloc:mem -> result:i32",
+            "$alloc `,` $count attr-dict `:` type($alloc) `->` type($result)",
+            (number("count"),),
+        ),
+        Row("async_copy_mbarrier_arrive", "barrier:mem", "$barrier attr-dict `:` type($barrier)"),
+        Row("cluster_barrier_arrive", "", "attr-dict"),
+        Row("cluster_barrier_wait", "", "attr-dict"),
     ),
 )
 
@@ -95,6 +210,7 @@ declare_rows(
     (
         Row("s.setprio", "", "$priority attr-dict", (d.Property("priority", I16_ATTR),)),
         Row("s.barrier", "", "attr-dict"),
+        Row("barrier", "", "attr-dict"),
         Row("sched.barrier", "", "custom<BareFlags>($mask) attr-dict", (d.Property("mask", SCHEDULED),)),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
+from halfulp.interp.declare.operands import spread
 from halfulp.interp.dialects.triton import types
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -114,7 +115,169 @@ def _flags(slots: Slots, name: str) -> ElementForm:
     return ElementForm(read, print_)
 
 
-CUSTOM_DIRECTIVES.update({"Stripped": _stripped, "Integers": _integers, "BareFlags": _flags})
+def _token(slots: Slots, dependence: str, result: str) -> ElementForm:
+    """Compile ``[%token]`` or ``[]``: an op that returns a token, and the token that it waits for."""
+    given, made = slots.index[dependence], slots.index[result]
+
+    def read(p: OpParser, state: OpReading) -> None:
+        state.operands[given], state.types[made] = [], ()
+        if p.take("["):
+            state.types[made] = (types.ASYNC_TOKEN,)
+            state.operands[given] = [p.operand_token()] if p.tokens[p.pos] != "]" else []
+            p.expect("]")
+
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
+        names = ", ".join(map(printer.name, slots.values(operation, given)))
+        _joined(out, f"[{names}]" if slots.values(operation, made) else "")
+
+    return ElementForm(read, print_)
+
+
+def _joined(out: kinds.Out, text: str) -> None:
+    """Add text without a space in front; what follows has one, even after no text."""
+    if text:
+        out.value(text)
+    out.space, out.punctuation = True, False
+
+
+def _barriers(slots: Slots, barriers: str, predicates: str) -> ElementForm:
+    """Compile ``, %barrier[%predicate]``, any number of them."""
+    places = slots.index[barriers], slots.index[predicates]
+
+    def read(p: OpParser, state: OpReading) -> None:
+        found: list[list[int]] = [[], []]
+        while p.take(","):
+            found[0].append(p.operand_token())
+            p.expect("[")
+            found[1].append(p.operand_token())
+            p.expect("]")
+        for place, names in zip(places, found, strict=True):
+            state.operands[place] = names
+
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
+        pairs = zip(*(slots.values(operation, place) for place in places), strict=True)
+        _joined(out, "".join(f", {printer.name(one)}[{printer.name(other)}]" for one, other in pairs))
+
+    return ElementForm(read, print_)
+
+
+CUSTOM_DIRECTIVES.update(
+    {
+        "Stripped": _stripped,
+        "Integers": _integers,
+        "BareFlags": _flags,
+        "Token": _token,
+        "BarriersAndPredicates": _barriers,
+    }
+)
+
+# --- layouts ----------------------------------------------------------------------------------------------------------
+
+Bases = tuple[tuple[int, ...], ...]
+Layout = tuple[tuple[str, Bases], ...]
+"""A linear layout: for each name of an input, such as ``offset``, what its bits add to the coordinates."""
+BASES = kinds.bracketed(kinds.INTEGER_ARRAY)
+
+
+def layout(*names: str, skip: bool = False) -> ParameterKind:
+    """Return the kind of a linear layout, ``{offset = [[0, 1]], block = []}``, with these inputs in the order of
+    printing; each may be left out. ``skip``: an input without bits is not printed.
+    """
+
+    def read(p: Any) -> Layout:
+        found: dict[str, Bases] = {}
+
+        def entry() -> None:
+            at = p.pos
+            name = kinds.identifier(p)
+            if name not in names or name in found:
+                p.error(f"expected one of: {', '.join(names)}", at, hint=p.similar(name, names))
+            p.expect("=")
+            found[name] = BASES.read(p)
+
+        p.expect("{")
+        p.until("}", entry)
+        return tuple([(name, found.get(name, ())) for name in names])
+
+    def spell(value: Layout, aliases: Mapping[object, str]) -> str:
+        shown = [(name, bases) for name, bases in value if bases or not skip]
+        return f"{{{', '.join(f'{name} = {BASES.spell(bases, aliases)}' for name, bases in shown)}}}"
+
+    return ParameterKind(read, spell)
+
+
+def _identity(shape: Sequence[int], order: Sequence[int]) -> Bases:
+    """Return what the bits of an offset add to the coordinates in memory where a dimension of ``order`` follows the
+    other.
+    """
+    bases = []
+    for axis in order:
+        step = 1
+        while step < shape[axis]:
+            bases.append(tuple([step if other == axis else 0 for other in range(len(shape))]))
+            step *= 2
+    return tuple(bases)
+
+
+def _read_padded(p: Any) -> tuple[Layout, int]:
+    """Read ``{order = [1, 0], shape = [16, 32]}`` or a linear layout of offsets and blocks. Return the layout and its
+    number of dimensions.
+    """
+    if p.tokens[p.pos + 1] not in ("order", "shape"):
+        found_layout: Layout = _OFFSETS.read(p)
+        return found_layout, next((len(basis) for _, bases in found_layout for basis in bases), 0)
+    found: dict[str, tuple[int, ...]] = {}
+
+    def entry() -> None:
+        name = kinds.identifier(p)
+        p.expect("=")
+        found[name] = kinds.INTEGER_ARRAY.read(p)
+
+    at = p.pos
+    p.expect("{")
+    p.until("}", entry)
+    order, shape = found.get("order", ()), found.get("shape", ())
+    if set(found) != {"order", "shape"} or len(order) != len(shape):
+        p.error("Mismatch of shape and order ranks in padded layout", at)
+    if sorted(order) != list(range(len(shape))):
+        p.error(f"order must be a permutation of 0..(rank-1), but was [{', '.join(map(str, order))}]", at)
+    return (("offset", _identity(shape, order)), ("block", ())), len(shape)
+
+
+def _spell_padded(value: tuple[Layout, int], aliases: Mapping[object, str]) -> str:
+    layout_, rank = value
+    (_, offsets), (_, blocks) = layout_
+    shape = [1 + sum(basis[axis] for basis in offsets) for axis in range(rank)]
+    order = list(dict.fromkeys(axis for basis in offsets for axis in range(rank) if basis[axis]))
+    order += [axis for axis in range(rank)[::-1] if axis not in order]
+    if not blocks and offsets == _identity(shape, order):
+        return f"{{order = {order}, shape = {shape}}}"
+    return _OFFSETS.spell(layout_, aliases)
+
+
+def _pads(p: Any) -> tuple[tuple[int, int], ...]:
+    def pair() -> tuple[int, int]:
+        interval = p.integer()
+        for mark in ":+":
+            p.expect(mark)
+        return interval, p.integer()
+
+    p.expect("[")
+    return tuple(p.until("]", pair))
+
+
+_OFFSETS = layout("offset", "block")
+SHARED_OFFSETS = ParameterKind(
+    _OFFSETS.read, lambda value, names: _OFFSETS.spell(value if value[1][1] else value[:1], names)
+)
+PADDED_OFFSETS = ParameterKind(_read_padded, _spell_padded)
+PADS = ParameterKind(
+    _pads, lambda pads, names: f"[{', '.join(f'{interval}:+{padding}' for interval, padding in pads)}]"
+)
+"""After how many elements how many are left free."""
+
+NOT_TWO = ParameterKind(lambda p: None if (rank := p.integer()) == 2 else rank, kinds.INTEGER.spell)
+"""A number that means 2 where it is left out."""
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
@@ -127,6 +290,7 @@ _CONSTRAINTS: Mapping[str, d.TypeConstraint] = {
     "i16": types.I16,
     "i32": types.I32,
     "i64": types.I64,
+    "i128": types.I128,
     "integers": types.INTEGER_TENSOR,
     "iv": d.INTEGER_OR_INDEX,
     "mem": types.MEMDESC,
@@ -135,6 +299,7 @@ _CONSTRAINTS: Mapping[str, d.TypeConstraint] = {
     "operand": types.TENSOR_OR_MEMDESC,
     "ptr": types.POINTER,
     "ptrs": types.POINTER_TENSOR,
+    "ranked": d.RANKED_TENSOR,
     "tensor": types.TENSOR,
     "token": types.TOKEN,
     "value": types.VALUE,
@@ -146,7 +311,8 @@ class Row(NamedTuple):
     """The declaration of an op in one line.
 
     ``values``: its operands and results, as in ``"src:ptr mask:bools? -> result:tensor"``: a name and a word for the
-    type, with ``?`` if the value may be left out and ``*`` if there may be any number.
+    type, with ``?`` if the value may be left out and ``*`` if there may be any number. If several may be left out, the
+    op has a property with the number of values of each, unless ``equal``: then each has the same number of them.
     """
 
     mnemonic: str
@@ -154,6 +320,7 @@ class Row(NamedTuple):
     assembly: str | None = None
     properties: Sequence[d.Property] = ()
     more: Mapping[str, Any] = {}
+    equal: bool = False
 
 
 def _slots(text: str) -> tuple[d.Slot, ...]:
@@ -164,19 +331,49 @@ def _slots(text: str) -> tuple[d.Slot, ...]:
     return tuple(found)
 
 
+SEGMENTS = "resultSegmentSizes"
+
+
+def _free(slots: Sequence[d.Slot]) -> int:
+    """Return the number of slots that may have another number of values than one."""
+    return sum(slot.arity is not d.Arity.ONE for slot in slots)
+
+
+def _named(slots: Sequence[d.Slot]) -> dict[str, Any]:
+    """Name the results of an op that declares several after their declarations, as MLIR does."""
+    if len(slots) < 2:
+        return {}
+
+    def names(op: Operation) -> tuple[str | None, ...]:
+        sizes = op.properties.get(SEGMENTS)
+        counts = sizes.values if isinstance(sizes, at.DenseArrayAttr) else spread(slots, len(op.results)) or ()
+        return tuple(
+            [
+                name if not place else None
+                for slot, count in zip(slots, counts, strict=False)
+                for place, name in enumerate([slot.name] * count)
+            ]
+        )
+
+    return {"named_results": names}
+
+
 def declare_rows(dialect: d.Dialect, rows: Sequence[Row]) -> None:
-    """Declare the ops of some rows, with the sizes that Triton allows for their tensors."""
+    """Declare the ops of some rows."""
     for row in rows:
         operands, _, results = row.values.partition("->")
-        several = sum(slot.arity is not d.Arity.ONE for slot in _slots(operands)) > 1
+        several = _free(_slots(operands)) > 1 and not row.equal
         traits = {d.Trait.ATTR_SIZED_OPERAND_SEGMENTS} if several else set()
-        declaration = {"verify": types.verify_sizes, **row.more}
+        properties = list(row.properties)
+        if _free(_slots(results)) > 1:
+            properties.append(d.Property(SEGMENTS, d.INTEGER_ARRAY_ATTR, groups=len(_slots(results))))
+        declaration = {**_named(_slots(results)), **row.more}
         declaration["traits"] = traits | set(declaration.get("traits", ()))
         dialect.op(
             row.mnemonic,
             row.assembly,
             operands=_slots(operands),
             results=_slots(results),
-            properties=tuple(row.properties),
+            properties=tuple(properties),
             **declaration,
         )

@@ -240,6 +240,38 @@ def verify_scan(op: Operation) -> str | None:
     return None
 
 
+def verify_map(op: Operation) -> str | None:
+    """Check that a map has an operand, and that it takes a power of two elements of each at once."""
+    pack = integer_of(op, "pack")
+    if not op.operands:
+        return "MapElementwiseOp must have at least 1 operand"
+    return "Pack must be a power of 2" if pack < 1 or pack & pack - 1 else None
+
+
+def verify_mapping(op: Operation) -> str | None:
+    """Check the arguments of the region of a map and what it returns: for each operand and each result as many elements
+    as are taken at once.
+    """
+    pack = integer_of(op, "pack")
+    taken, returned = (
+        [ty.element_type(value.type) for value in values for _ in range(pack)] for values in (op.operands, op.results)
+    )
+    arguments = [argument.type for argument in op.regions[0].blocks[0].arguments]
+    if len(arguments) != len(taken):
+        return "region has wrong number of arguments"
+    if arguments != taken:
+        return "argument types did not match"
+    for block in op.regions[0].blocks:
+        last = block.operations[-1]
+        if last.name == "tt.map_elementwise.return" and [value.type for value in last.operands] != returned:
+            return "region return does not match map_elementwise result"
+    stored = next((each for each in op.walk() if each.name in _STORES), None)
+    return None if stored is None else f"'{stored.name}' op Stores are not supported inside map_elementwise"
+
+
+_STORES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_store", "tt.descriptor_store")
+
+
 def _axis_problem(op: Operation) -> str | None:
     if not op.operands:
         return "must have at least one operand"

@@ -36,20 +36,21 @@ def _enum(name: str, cases: Mapping[str, int]) -> EnumDefinition:
     return EnumDefinition(f"::mlir::triton::{name}", cases, storage_width=32)
 
 
-def _counted(name: str, first: int, *cases: str) -> EnumDefinition:
+def counted(name: str, first: int, *cases: str) -> EnumDefinition:
+    """Return an enum of Triton whose cases count from ``first``."""
     return _enum(name, {case: first + number for number, case in enumerate(cases)})
 
 
-SEMANTICS = _counted("MemSemantic", 1, "relaxed", "acquire", "release", "acq_rel")
-SCOPE = _counted("MemSyncScope", 1, "gpu", "cta", "sys")
-RMW = _counted("RMWOp", 1, "and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "exch")
-REDUCE_KIND = _counted("DescriptorReduceKind", 1, "add", "min", "max", "inc", "dec", "and", "or", "xor")
-PADDING = _counted("PaddingOption", 1, "zero", "nan")
-DIMENSION = _counted("ProgramIDDim", 0, "x", "y", "z")
-ROUNDING = _counted("RoundingMode", 0, "rtz", "rtne")
+SEMANTICS = counted("MemSemantic", 1, "relaxed", "acquire", "release", "acq_rel")
+SCOPE = counted("MemSyncScope", 1, "gpu", "cta", "sys")
+RMW = counted("RMWOp", 1, "and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "exch")
+REDUCE_KIND = counted("DescriptorReduceKind", 1, "add", "min", "max", "inc", "dec", "and", "or", "xor")
+PADDING = counted("PaddingOption", 1, "zero", "nan")
+DIMENSION = counted("ProgramIDDim", 0, "x", "y", "z")
+ROUNDING = counted("RoundingMode", 0, "rtz", "rtne")
 PROPAGATE_NAN = _enum("PropagateNan", {"none": 0, "all": 0xFFFF})
-PRECISION = _counted("InputPrecision", 0, "tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
-KIND = _counted("ScaleDotElemType", 0, "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "bf16", "fp16")
+PRECISION = counted("InputPrecision", 0, "tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
+KIND = counted("ScaleDotElemType", 0, "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "bf16", "fp16")
 
 _MODIFIERS = ("none", "ca", "cg", "wb", "cs", "wt", "cv")
 _EVICTIONS = ("evict_normal", "evict_first", "evict_last")
@@ -331,6 +332,7 @@ declare(
     operands={"src": types.TENSOR},
     results=dict.fromkeys(("outLHS", "outRHS"), types.TENSOR),
     type_rules=(d.same_type("outLHS", "outRHS"),),
+    named_results=("outLHS", "outRHS"),
     verify=rules.verify_split,
     evaluate=evaluate.SPLIT,
 )
@@ -584,7 +586,14 @@ _with_region(
     verify_regions=rules.verify_combining,
     evaluate=evaluate.SCAN,
 )
-_with_region("map_elementwise", (number("pack"),), types.TENSOR, region="scalarOp")
+_with_region(
+    "map_elementwise",
+    (number("pack"),),
+    types.TENSOR,
+    region="scalarOp",
+    verify=rules.verify_map,
+    verify_regions=rules.verify_mapping,
+)
 _ending("reduce", "$result attr-dict `:` type($result)")
 _ending("scan", "$result attr-dict `:` type($result)")
 _ending("map_elementwise", "attr-dict ($result^ `:` type($result))?")

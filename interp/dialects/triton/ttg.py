@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
-from halfulp.interp.dialects.regions import inside
-from halfulp.interp.dialects.triton import types
+from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.dialects.regions import inside, parenthesised, types_text
+from halfulp.interp.dialects.triton import forms, gpu_rules, types
 from halfulp.interp.dialects.triton.forms import Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, RMW, VOLATILE
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee
+from halfulp.interp.ir import attributes as at_
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter, ParameterKind
+from halfulp.interp.ir.operations import Block, Operation, Region
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 ttg = d.Dialect("ttg", partial=True)
 ttg.types.update({"memdesc": types.read_memdesc, "async.token": lambda p: types.ASYNC_TOKEN})
@@ -17,13 +23,14 @@ ttg.types.update({"memdesc": types.read_memdesc, "async.token": lambda p: types.
 # --- encodings --------------------------------------------------------------------------------------------------------
 
 _NUMBER, _NUMBERS, _TRUTH = kinds.INTEGER, kinds.INTEGER_ARRAY, kinds.BOOLEAN
-_BASES = kinds.bracketed(kinds.INTEGER_ARRAY)
+_BASES = forms.BASES
 _CTAS = Parameter("CGALayout", _BASES, optional=True)
 """How blocks of a cluster divide the tensor."""
 
 
-def _encoding(mnemonic: str, alias: str | None, *parameters: Parameter) -> None:
-    ttg.attribute(mnemonic, "`<` `{` custom<Struct>() `}` `>`", parameters=parameters, alias=alias)
+def _encoding(mnemonic: str, alias: str | None, *parameters: Parameter, struct: str = "Struct") -> None:
+    """``struct``: ``OpenStruct`` where Triton skips what it does not know."""
+    ttg.attribute(mnemonic, f"`<` `{{` custom<{struct}>() `}}` `>`", parameters=parameters, alias=alias)
 
 
 def _numbers(*names: str) -> tuple[Parameter, ...]:
@@ -34,27 +41,46 @@ def _lists(*names: str) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, _NUMBERS) for name in names)
 
 
-def _optional(name: str, kind: ParameterKind, default: object) -> Parameter:
-    return Parameter(name, kind, optional=True, default=default)
+def _optional(name: str, kind: ParameterKind, default: object, shown: bool = False) -> Parameter:
+    return Parameter(name, kind, optional=True, default=default, shown=shown)
 
 
 _encoding("blocked", "blocked", *_lists("sizePerThread", "threadsPerWarp", "warpsPerCTA", "order"), _CTAS)
 _encoding("slice", None, *_numbers("dim"), Parameter("parent", kinds.ATTRIBUTE))
 for _name in ("linear", "generic_linear"):
-    _encoding(_name, _name, *(Parameter(name, _BASES) for name in ("register", "lane", "warp", "block")))
+    _bases = (Parameter(name, _BASES) for name in ("register", "lane", "warp", "block"))
+    _encoding(_name, _name, *_bases, struct="OpenStruct")
 _encoding("dot_op", None, *_numbers("opIdx"), Parameter("parent", kinds.ATTRIBUTE), _optional("kWidth", _NUMBER, 0))
 _encoding(
-    "nvidia_mma", "mma", *_numbers("versionMajor", "versionMinor"), *_lists("warpsPerCTA"), _CTAS, *_lists("instrShape")
+    "nvidia_mma",
+    "mma",
+    _optional("versionMajor", _NUMBER, 0, shown=True),
+    _optional("versionMinor", _NUMBER, 0, shown=True),
+    *_lists("warpsPerCTA"),
+    _CTAS,
+    *_lists("instrShape"),
+    struct="OpenStruct",
 )
 _encoding(
     "amd_mfma",
     "mma",
-    *_numbers("version"),
+    _optional("version", _NUMBER, 0, shown=True),
     *_lists("warpsPerCTA", "instrShape"),
     Parameter("isTransposed", _TRUTH),
     _CTAS,
     _optional("tilesPerWarp", _NUMBERS, None),
     _optional("elementBitWidth", _NUMBER, 32),
+    struct="OpenStruct",
+)
+_encoding(
+    "amd_wmma",
+    "mma",
+    _optional("version", _NUMBER, 0, shown=True),
+    _optional("isTranspose", _TRUTH, False, shown=True),
+    Parameter("ctaLayout", forms.layout("register", "warp", skip=True)),
+    _CTAS,
+    _optional("instrShape", _NUMBERS, (16, 16, 16)),
+    struct="OpenStruct",
 )
 for _name in ("swizzled_shared", "amd_rotating_shared"):
     _encoding(_name, "shared", *_numbers("vec", "perPhase", "maxPhase"), *_lists("order"), _CTAS)
@@ -65,9 +91,32 @@ _encoding(
     Parameter("transposed", _TRUTH),
     *_numbers("elementBitWidth"),
     _optional("fp4Padded", _TRUTH, False),
+    _optional("rank", forms.NOT_TWO, None),
     _CTAS,
 )
+ttg.attribute(
+    "padded_shared",
+    "`<` $pads $offsets `>`",
+    parameters=(Parameter("pads", forms.PADS), Parameter("offsets", forms.PADDED_OFFSETS)),
+    alias="shared",
+)
+ttg.attribute(
+    "shared_linear",
+    "`<` $offsets `,` `alignment` `=` $alignment `>`",
+    parameters=(Parameter("offsets", forms.SHARED_OFFSETS), *_numbers("alignment")),
+    alias="shared",
+)
+_encoding(
+    "partitioned_shared",
+    "shared",
+    *_numbers("numPartitions", "numGroups", "partitionDim"),
+    Parameter("partitionLayout", kinds.ATTRIBUTE),
+)
 ttg.attribute("shared_memory", alias="smem")
+
+gluon = d.Dialect("gluon", partial=True)
+for _name in ("auto_encoding", "coalesced_encoding"):
+    gluon.attribute(_name)
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
@@ -113,12 +162,15 @@ declare_rows(
             "memdesc_index",
             "src:mem index:i32 -> result:mem",
             "$src `[` $index `]` attr-dict `:` type($src) `->` type($result)",
+            (),
+            {"verify": gpu_rules.verify_index},
         ),
         Row(
             "memdesc_subslice",
             "src:mem -> result:mem",
             "$src `[` custom<Integers>($offsets) `]` attr-dict `:` type($src) `->` type($result)",
             (d.Property("offsets", d.INTEGER_ARRAY_ATTR),),
+            {"verify": gpu_rules.verify_subslice},
         ),
         Row("memdesc_trans", "src:mem -> result:mem", _VIEW, (_ORDER,)),
         Row("memdesc_reshape", "src:mem -> result:mem", _VIEW),
@@ -128,7 +180,13 @@ declare_rows(
             "src:mem token:token? -> result:tensor",
             "$src (`token` $token^)? attr-dict `:` type($src) `->` type($result)",
         ),
-        Row("local_store", "src:tensor dst:mem", "$src `,` $dst attr-dict `:` type($src) `->` type($dst)"),
+        Row(
+            "local_store",
+            "src:tensor dst:mem",
+            "$src `,` $dst attr-dict `:` type($src) `->` type($dst)",
+            (),
+            {"verify": gpu_rules.verify_local_store},
+        ),
         Row(
             "local_gather",
             "src:mem indices:integers token:token? -> result:tensor",
@@ -179,5 +237,148 @@ declare_rows(
         ),
         Row("barrier", "", "custom<BareFlags>($addrSpace) attr-dict", (d.Property("addrSpace", SPACES),)),
         Row("warp_id", "-> result:i32", "attr-dict", (flag("omitUniformHint"),)),
+    ),
+)
+
+declare_rows(
+    gluon,
+    (Row("set_auto_layout", "src:tensor -> result:tensor", _VIEW),),
+)
+
+# --- warps that do different work -------------------------------------------------------------------------------------
+
+_NUM_WARPS = "partitionNumWarps"
+
+
+def _parse_warps(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
+    """Read ``(%captures) default {…} partition0(%arguments) num_warps(4) {…} … : (types) -> types``."""
+    captures = parenthesised(p)
+    attributes: dict[str, Attribute] = {}
+    properties: dict[str, Attribute] = {}
+    if p.take("attributes"):
+        p.dictionary(attributes)
+        move_inherent(definition, properties, attributes)
+    p.keyword(definition, "default")
+    default, start = p.region(definition.name), p.pos
+    counts: list[int] = []
+    regions: list[Region] = []
+    while p.take(f"partition{len(counts)}"):
+        p.expect("(")
+        arguments = p.until(")", lambda: _argument(p))
+        p.keyword(definition, "num_warps")
+        p.expect("(")
+        counts.append(p.integer())
+        p.expect(")")
+        regions.append(p.region(_PARTITIONS.name, arguments))
+    p.expect(":")
+    types = p.function_type()
+    if len(types.inputs) != len(captures):
+        p.error(f"custom op '{definition.name}' has {len(captures)} values, but {len(types.inputs)} types", at)
+    values = [p.use(name, type_) for name, type_ in zip(captures, types.inputs, strict=True)]
+    holder, block = Region(), Block()
+    block.append(p.placed(Operation(_PARTITIONS.name, _PARTITIONS, values, (), {}, {}, regions), start))
+    holder.append(block)
+    properties[_NUM_WARPS] = at_.DenseArrayAttr(ty.I32, tuple(counts))
+    regions = [default, holder]
+    return p.placed(Operation(definition.name, definition, [], types.results, properties, attributes, regions), at)
+
+
+def _argument(p: OpParser) -> Argument:
+    token = p.operand_token()
+    p.expect(":")
+    return Argument(token, p.type(), None)
+
+
+def _print_warps(printer: OpPrinter, operation: Operation) -> str:
+    default, holder = operation.regions
+    (partitions,) = holder.blocks[0].operations
+    shown = {name: value for name, value in operation.properties.items() if name != _NUM_WARPS} | operation.attributes
+    text = f"({', '.join(map(printer.name, partitions.operands))})"
+    text += f" attributes {printer.dictionary(shown)}" if shown else ""
+    text += f"\n{printer.indent}default {printer.region(default, operation, entry_arguments=False)}"
+    counts = operation.prop(_NUM_WARPS, at_.DenseArrayAttr).values
+    for number_, (region, count) in enumerate(zip(partitions.regions, counts, strict=True)):
+        arguments = ", ".join(
+            f"{printer.name(argument)}: {printer.type(argument.type)}{printer.location_of_argument(argument)}"
+            for argument in region.blocks[0].arguments
+        )
+        text += f"\n{printer.indent}partition{number_}({arguments}) num_warps({count}) "
+        text += printer.region(region, partitions, entry_arguments=False)
+    types = [[value.type for value in values] for values in (partitions.operands, operation.results)]
+    return f"{text} : {types_text(printer, types[0], bare=False)} -> {types_text(printer, types[1], bare=True)}"
+
+
+def _verify_warps(op: Operation) -> str | None:
+    """Check that there are as many numbers of warps as partitions."""
+    operations = op.regions[1].blocks[0].operations if len(op.regions) == 2 and op.regions[1].blocks else []
+    if len(operations) != 1 or operations[0].name != "ttg.warp_specialize.partitions":
+        return "expected to find only a `ttg.warp_specialize.partitions` op inside its second region"
+    regions, counts = operations[0].regions, op.prop(_NUM_WARPS, at_.DenseArrayAttr).values
+    if len(counts) != len(regions):
+        return f"has {len(regions)} partitions but `partitionNumWarps` has {len(counts)} elements"
+    return next(
+        (
+            f"partition #{place} number of warps ({count}) must be a power of 2"
+            for place, count in enumerate(counts)
+            if count < 1 or count & count - 1
+        ),
+        None,
+    )
+
+
+def _verify_partitions(op: Operation) -> str | None:
+    """Check that each partition takes what the op captures."""
+    captured = [value.type for value in op.operands]
+    for place, region in enumerate(op.regions):
+        taken = [argument.type for block in region.blocks[:1] for argument in block.arguments]
+        if len(taken) != len(captured):
+            return f"partition region #{place} has {len(taken)} arguments but expected {len(captured)}"
+        for index, (one, other) in enumerate(zip(taken, captured, strict=True)):
+            if one != other:
+                return (
+                    f"partition region #{place} argument #{index} has type {one} but corresponding capture has type "
+                    f"{other}"
+                )
+    return inside("ttg.warp_specialize")(op)
+
+
+_PARTITIONS = ttg.op(
+    "warp_specialize.partitions",
+    operands=(d.variadic("explicitCaptures", d.ANY),),
+    regions=(d.RegionSlot("partitionRegions", d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.ISOLATED_FROM_ABOVE),
+    verify=_verify_partitions,
+)
+ttg.op(
+    "warp_specialize",
+    custom=d.CustomForm(_parse_warps, _print_warps),
+    results=(d.variadic("defaultPassthrough", d.ANY),),
+    properties=(
+        d.Property(_NUM_WARPS, d.INTEGER_ARRAY_ATTR),
+        *(
+            d.Property(name, d.INTEGER_ARRAY_ATTR, optional=True)
+            for name in ("warpGroupStartIds", "requestedRegisters", "actualRegisters")
+        ),
+    ),
+    regions=(d.RegionSlot("defaultRegion"), d.RegionSlot("partitionOpHolder")),
+    verify=_verify_warps,
+)
+declare_rows(
+    ttg,
+    (
+        Row(
+            "warp_yield",
+            "values:any*",
+            "($values^)? attr-dict (`:` type($values)^)?",
+            (),
+            {"traits": _ENDS, "verify": inside("ttg.warp_specialize")},
+        ),
+        Row(
+            "warp_return",
+            "",
+            "attr-dict",
+            (),
+            {"traits": _ENDS, "verify": inside("ttg.warp_specialize.partitions")},
+        ),
     ),
 )

@@ -3,11 +3,67 @@
 from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare import parameters as kinds
+from halfulp.interp.dialects.triton import forms, gpu_rules, types
 from halfulp.interp.dialects.triton.forms import FALSE, Row, declare_rows, flag, number, truth
-from halfulp.interp.dialects.triton.tt import CACHE, PRECISION, REDUCE_KIND, SUM_OF_DOT, VOLATILE
+from halfulp.interp.dialects.triton.tt import (
+    CACHE,
+    DIMENSION,
+    KIND,
+    PRECISION,
+    REDUCE_KIND,
+    SUM_OF_DOT,
+    VOLATILE,
+    counted,
+)
+from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
 
 ttng = d.Dialect("ttng", partial=True)
 
+ttng.types["tensordesc_im2col"] = types.read_im2col
+
+# --- attributes -------------------------------------------------------------------------------------------------------
+
+WAITED = counted("nvidia_gpu::TMEMWaitKind", 0, "load", "store")
+PACKED = counted("nvidia_gpu::PackedArithOpKind", 0, "add", "sub", "mul", "fma", "min", "max")
+REDUCTION = ttng.enum(
+    EnumDefinition("::mlir::triton::nvidia_gpu::TMEMLoadReduceModifier", {"min": 1, "max": 2}, mnemonic="ttng.redOp")
+)
+_BLOCK_ORDER = EnumDefinition(
+    "::mlir::triton::nvidia_gpu::TensorMemoryScalesBlockRepOrder", {"mnThenK": 0, "kThenMn": 1}
+)
+_CTAS = Parameter("CGALayout", forms.BASES, optional=True)
+
+
+def _optional_truth(name: str) -> Parameter:
+    return Parameter(name, kinds.BOOLEAN, optional=True, default=False)
+
+
+ttng.attribute("tensor_memory")
+ttng.attribute(
+    "tensor_memory_encoding",
+    "`<` custom<Struct>() `>`",
+    parameters=(
+        *(Parameter(name, kinds.INTEGER) for name in ("blockM", "blockN", "colStride")),
+        _CTAS,
+        _optional_truth("twoCTAs"),
+        _optional_truth("fp4Padded"),
+    ),
+    alias="tmem",
+)
+ttng.attribute(
+    "tensor_memory_scales_encoding",
+    "`<` custom<Struct>() `>`",
+    parameters=(
+        _CTAS,
+        Parameter("blockRepOrder", kinds.keyword(_BLOCK_ORDER), optional=True, default="mnThenK"),
+    ),
+    alias="tmem_scales",
+)
+
+# --- ops --------------------------------------------------------------------------------------------------------------
+
+_TENSOR_MEMORY = {"verify": gpu_rules.verify_tensor_memory}
 _OF_SUM = {"type_rules": (SUM_OF_DOT,)}
 
 _OF_BARRIER = "attr-dict `:` type($barrier)"
@@ -115,5 +171,82 @@ declare_rows(
             (number("dim", 1), number("offset")),
         ),
         Row("tmem_copy", "src:mem dst:mem", "$src `,` $dst attr-dict `:` type(operands)"),
+        Row(
+            "tmem_alloc",
+            "src:tensor? -> result:mem token:token?",
+            "($src^)? attr-dict `:` functional-type(operands, results)",
+            (),
+            _TENSOR_MEMORY,
+        ),
+        Row(
+            "tmem_load",
+            "src:mem dep:token? -> result:tensor token:token? red:tensor?",
+            "$src `` custom<Token>($dep, $token) attr-dict `:` type($src) `->` type($result) (`,` type($red)^)?",
+            (
+                d.Property("redOp", REDUCTION, optional=True),
+                truth("abs", optional=True),
+                truth("NaN", optional=True),
+            ),
+        ),
+        Row(
+            "tmem_store",
+            "dst:mem dep:token? src:tensor pred:i1 -> token:token?",
+            "$src `,` $dst `` custom<Token>($dep, $token) `,` $pred attr-dict `:` type($src) `->` type($dst)",
+        ),
+        Row("tmem_wait", "", "$kind attr-dict", (d.Property("kind", WAITED),)),
+        Row(
+            "tc_gen5_mma",
+            "a:mem b:mem d:mem acc_dep:token? useD:i1 pred:i1 barriers:mem* barrier_preds:i1* -> token:token?",
+            "$a `,` $b `,` $d `` custom<Token>($acc_dep, $token) `,` $useD `,` $pred "
+            "`` custom<BarriersAndPredicates>($barriers, $barrier_preds) attr-dict `:` type($a) `,` type($b) `,` "
+            "type($d) (`,` type($barriers)^)?",
+            tuple(map(flag, ("is_async", "two_ctas", "multicast", "is_unsigned"))),
+            _TENSOR_MEMORY,
+        ),
+        Row(
+            "tc_gen5_mma_scaled",
+            "a:mem b:mem d:mem acc_dep:token? a_scale:mem b_scale:mem useD:i1 pred:i1 barriers:mem* barrier_preds:i1* "
+            "-> token:token?",
+            "$a `,` $b `,` $d `` custom<Token>($acc_dep, $token) `,` $a_scale `,` $b_scale `,` $useD `,` $pred `lhs` "
+            "`=` $a_type `rhs` `=` $b_type `` custom<BarriersAndPredicates>($barriers, $barrier_preds) attr-dict `:` "
+            "type($a) `,` type($b) `,` type($d) `,` type($a_scale) `,` type($b_scale) (`,` type($barriers)^)?",
+            (
+                d.Property("a_type", KIND),
+                d.Property("b_type", KIND),
+                *map(flag, ("two_ctas", "multicast", "is_async")),
+            ),
+            _TENSOR_MEMORY,
+        ),
+        Row(
+            "tc_gen5_commit",
+            "barrier:mem pred:i1? descs:mem*",
+            "$barrier (`,` $pred^)? (`descs` $descs^)? attr-dict `:` type($barrier) (`,` type($descs)^)?",
+            (),
+            _TENSOR_MEMORY,
+        ),
+        Row(
+            "packed_arith",
+            "operands:ranked* -> result:ranked",
+            "$op_kind $operands attr-dict `:` functional-type($operands, $result)",
+            (d.Property("op_kind", PACKED),),
+        ),
+        Row("clc_try_cancel_sync", "-> response:tensor", "attr-dict `:` type($response)"),
+        Row(
+            "clc_try_cancel",
+            "result:mem mbarrier:mem",
+            "$result `,` $mbarrier attr-dict `:` type($result) `,` type($mbarrier)",
+        ),
+        Row("clc_load_result", "src:mem -> clcResult:i128", "$src attr-dict `:` type($src) `->` type($clcResult)"),
+        Row(
+            "clc_is_canceled",
+            "clcResult:i128 -> is_canceled:i1",
+            "$clcResult attr-dict `:` type($clcResult) `->` type($is_canceled)",
+        ),
+        Row(
+            "clc_get_program_id",
+            "clcResult:i128 -> result:i32",
+            "$clcResult `,` $dim attr-dict `:` type($clcResult) `->` type($result)",
+            (d.Property("dim", DIMENSION),),
+        ),
     ),
 )

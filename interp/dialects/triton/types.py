@@ -58,7 +58,7 @@ def _sizes(shape: tuple[int, ...]) -> str:
 @immutable
 class DescriptorType(ty.DialectType):
     """``!tt.tensordesc<64x64xf16>``: the description of a tensor in memory, with the shape and the elements of a block
-    of it. ``layout``: the layout that the block has in shared memory.
+    of it. ``layout``: the layout that the block has in shared memory. ``!ttng.tensordesc_im2col`` is another mnemonic.
     """
 
     dialect: str = "tt"
@@ -73,13 +73,13 @@ class DescriptorType(ty.DialectType):
         return (self.element,) if self.layout is None else (self.element, self.layout)
 
     def inner(self, names: Names) -> str:
-        """Return the text after ``!tt.tensordesc``."""
+        """Return the text after the mnemonic."""
         layout = "" if self.layout is None else f", {self.layout.spell_nested(names)}"
         return f"<{_sizes(self.shape)}{names.get(self.element) or self.element.spell(names)}{layout}>"
 
     def spell(self, names: Names) -> str:
         """Return the text ``!tt.tensordesc<…>``."""
-        return f"!tt.tensordesc{self.inner(names)}"
+        return f"!{self.dialect}.{self.mnemonic}{self.inner(names)}"
 
 
 def read_pointer(p: TypeParser) -> PointerType:
@@ -89,6 +89,8 @@ def read_pointer(p: TypeParser) -> PointerType:
     element = p.type()
     if isinstance(element, ty.ShapedType):
         p.error("pointer element type must be scalar", at)
+    if not isinstance(element, ty.IntegerType | ty.FloatType):
+        p.error("pointer types must point to integer or floating-point types", at)
     space = SPACES[0]
     if p.take(","):
         at = p.pos
@@ -115,6 +117,12 @@ def read_descriptor(p: TypeParser) -> DescriptorType:
     layout = p.attribute() if p.take(",") else None
     p.expect(">")
     return DescriptorType(shape=shape, element=element, layout=layout)
+
+
+def read_im2col(p: TypeParser) -> DescriptorType:
+    """Read the same, of a descriptor by which a convolution takes its rows."""
+    plain = read_descriptor(p)
+    return DescriptorType("ttng", "tensordesc_im2col", plain.shape, plain.element, plain.layout)
 
 
 # --- types of TTGIR ---------------------------------------------------------------------------------------------------
@@ -252,9 +260,12 @@ VALUE = d.TypeConstraint(
 )
 I32 = d.TypeConstraint("32-bit signless integer", lambda type_: type_ == ty.I32)
 I64 = d.TypeConstraint("64-bit signless integer", _is_i64)
+_WIDE = ty.IntegerType(128)
+I128 = d.TypeConstraint("128-bit signless integer", lambda type_: type_ == _WIDE, builds=_WIDE)
 POINTER_TENSOR = _tensor("ptr", is_pointer)
 BOOL_TENSOR = _tensor("1-bit signless integer", _is_bool)
-I16 = d.TypeConstraint("16-bit signless integer", lambda type_: type_ == ty.IntegerType(16))
+_SHORT = ty.IntegerType(16)
+I16 = d.TypeConstraint("16-bit signless integer", lambda type_: type_ == _SHORT, builds=_SHORT)
 MEMDESC = d.TypeConstraint(
     "memory descriptor type (`::mlir::triton::gpu::MemDescType`) in Triton IR type system",
     lambda type_: isinstance(type_, MemDescType),
