@@ -30,7 +30,7 @@ from halfulp.interp.ir.errors import UNPRINTABLE, InputError, TypeMismatch, Unsu
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.loading import Source, load
 from halfulp.running import find_entry
 from halfulp.semantics.profile import Profile, as_profile

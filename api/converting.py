@@ -13,8 +13,8 @@ from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import Masked, as_value, drawn_bits, names_arguments, rounded_numbers, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.types import shape_conflict
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.elements import applied, check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.value import Value
 from halfulp.semantics.integer import Overflow

@@ -18,13 +18,13 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Elementwise, OnFrames
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import IndexWidth, OnUb, Settings
 from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.elements import applied
 from halfulp.interp.values.value import Value
 from halfulp.register import user_functions

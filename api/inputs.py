@@ -19,11 +19,12 @@ from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.types import numeric, shape_conflict
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_array, as_type, container_of
 from halfulp.interp.values.coerce import masked as mask_of
-from halfulp.interp.values.element_layout import numeric, range_text, shape_conflict
 from halfulp.interp.values.elements import conversion_kernel, not_stochastic, out_of_range, random_bits, reads_signed
+from halfulp.interp.values.spelling import range_text
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.semantics import integer
 from halfulp.semantics.integer import Overflow, limits

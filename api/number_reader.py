@@ -21,9 +21,8 @@ from halfulp.fp_formats.policy import MLIR_ROUNDINGS, Rounding, as_rounding
 from halfulp.fp_formats.spelling import fraction_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import element_width, numeric
 from halfulp.interp.values.coerce import as_array, as_type, is_tensor
-from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.parsing import parse_type_head, parse_value
 from halfulp.interp.values.value import Value, to_elements
 

@@ -16,12 +16,11 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported, wrong_count
 from halfulp.interp.ir.operations import FUNCTIONS, Module, Operation, argument_types, result_types
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import External, IndexWidth, Listener, OnUb, Settings, Swizzle, about, host_values
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.coerce import as_array, as_type
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Runnable, program_of

@@ -8,8 +8,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, hex_text, hexadecimal, table_lines, value_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.element_layout import numeric
+from halfulp.interp.ir.types import numeric, width_of
 
 SHORT_DIGITS = 20
 """The most digits of an operand in a formula."""

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, double_bits
 from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, StochasticRule
 
 FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN = range(4)  # kinds, in the order that the tests below rely on
@@ -405,6 +405,11 @@ def convert(
         return round_pack(dst, 1, 1, dst.emax + 1, RNE, policy, None, saturate.infinities)
     replaced = OVERFLOW | INEXACT if saturate.infinities or not dst.infinities else 0
     return encode_infinity(dst, x.sign, replaced, policy.infinity_to_nanless, saturate.infinities)
+
+
+def from_double(dst: FloatFormat, number: float) -> int:
+    """Return the code of a Python float, rounded to nearest even, as decimal literals are."""
+    return convert(FORMATS["f64"], dst, double_bits(number)).code
 
 
 def from_integer(

@@ -16,18 +16,18 @@ one more trailing axis of uint64 limbs, least significant first. Masks are bool 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, ints_to_codes
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths.tables import positions_of
 from halfulp.fp_formats.paths.words import Implementation
 from halfulp.fp_formats.policy import Rounding
@@ -412,51 +412,6 @@ class Kernel:
 def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:
     """Return the pairs whose mask is not None and has a True."""
     return tuple((fault, mask) for fault, mask in pairs if mask is not None and mask.any())
-
-
-class Applied(NamedTuple):
-    """The results of a kernel, and what `apply` found out about its operands."""
-
-    #: The codes that the kernel got.
-    operands: tuple[Codes, ...]
-    #: The codes of each result, of no meaning where an element is poison or has a fault.
-    results: tuple[Codes, ...]
-    #: The poison of the operands, merged; None if there is none.
-    poison: PoisonIds | None
-    #: The faults of the kernel, also those of poisoned elements.
-    faults: tuple[tuple[Fault, Mask], ...]
-
-
-def apply(
-    kernel: Kernel,
-    codes: tuple[Codes, ...],
-    poison: Sequence[PoisonIds | None],
-    shape: tuple[int, ...],
-    array: ArrayImplementation | None = None,
-) -> Applied:
-    """Apply a kernel to operands whose axes are aligned to ``shape``; some elements may be poison.
-
-    Poison may be any value: a kernel that can be undefined gets its worst value in place of poison. ``array``: the
-    function to call in place of the kernel's own array code.
-    """
-    ids = merged_ids(poison, shape) if any(each is not None for each in poison) else None
-    if ids is not None and kernel.worst is not None:
-        codes = tuple(
-            [
-                bits if own is None else _with_worst(bits, own, worst, shape)
-                for bits, own, worst in zip(codes, poison, kernel.worst, strict=True)
-            ]
-        )
-    outcome = (array or kernel.array)(*codes)
-    return Applied(codes, outcome.results, ids, outcome.faults)
-
-
-def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...]) -> Codes:
-    """Return the codes of an operand with the worst value in place of poison."""
-    limbs = bits.shape[len(shape) :]
-    code = ints_to_codes([worst], 64 * limbs[0] if limbs else 8 * bits.dtype.itemsize, ())
-    spoiled = ids != 0
-    return np.where(spoiled.reshape((1,) * (len(shape) - ids.ndim) + ids.shape + (1,) * len(limbs)), code, bits)
 
 
 # --- select -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, double_bits, storage_dtype
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, storage_dtype
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import Rounding
@@ -229,7 +229,7 @@ def stored_sum(left: Quantization, right: Quantization, result: Quantization) ->
     """
     fmt = FORMATS["f32"]
     scale = left.scales[0] * right.scales[0] / result.scales[0]
-    factor = np.array(scalar.convert(FORMATS["f64"], fmt, double_bits(scale)).code, fmt.storage_dtype)
+    factor = np.array(scalar.from_double(fmt, scale), fmt.storage_dtype)
     point = 0 if result.axis is not None else result.zero_points[0]
 
     def scaled(numbers: Numbers) -> Numbers:

@@ -27,7 +27,7 @@ from halfulp.interp.ir.types import (
 )
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, to_argument
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.running import RunKeywords, find_entry, lowered_from
 from halfulp.semantics.kernel import Origin

@@ -19,8 +19,8 @@ from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.parsing import parse_type_head
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.running import RunKeywords, run, run_options
 

@@ -22,11 +22,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.values.coerce import natural_array, natural_dtypes
-from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_element, spell_type
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
+from halfulp.interp.values.spelling import spell_element, spell_type
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile, as_profile

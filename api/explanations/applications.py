@@ -25,11 +25,10 @@ from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import element_width, numeric, width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.parsing import parse_element, parse_type_head
 from halfulp.interp.values.value import Value, to_value
 from halfulp.number_reader import MODES, Code, bits_of, read_number, read_text, real_of, typed_text

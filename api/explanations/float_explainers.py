@@ -24,8 +24,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.element_layout import numeric
+from halfulp.interp.ir.types import numeric, width_of
 from halfulp.number_reader import MODES
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.float_unit import CLASSES, MIXED

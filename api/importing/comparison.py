@@ -19,8 +19,9 @@ from halfulp.importing.lowering import Lower, from_torch, is_torch, traced, with
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.types import numeric
 from halfulp.interp.run.shadows import Shadows, shadow_of
-from halfulp.interp.values.element_layout import numeric, spell_element
+from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.measuring.metrics import MEASURES, Metric, checked_metric
 from halfulp.running import CallKeywords, RunOptions, run_options, run_with, takes

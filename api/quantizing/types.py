@@ -19,8 +19,8 @@ from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.dialects.quant.ops import MAX_STORAGE_WIDTH, quantization_of, verify_container
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.types import numeric
 from halfulp.interp.values.coerce import as_type, natural_array
-from halfulp.interp.values.element_layout import numeric
 from halfulp.interp.values.elements import applied
 from halfulp.interp.values.value import Value, to_value
 from halfulp.quantizing.blocks import BlockQuantized, float_value

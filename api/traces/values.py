@@ -13,10 +13,10 @@ import numpy as np
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import Codes, codes_to_ints
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import code_layout, element_width, numeric, width_of
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import code_layout, numeric, spell_element, spell_type, spell_value
 from halfulp.interp.values.lanes import LaneBuffer
+from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 

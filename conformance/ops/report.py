@@ -34,7 +34,7 @@ from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.element_layout import spell_element
+from halfulp.interp.values.spelling import spell_element
 from halfulp.semantics.profile import PROFILES, SEMANTICS_VERSION, SPEC, Profile
 
 

@@ -44,10 +44,9 @@ from halfulp.interp.ir.operations import (
     result_types,
     symbols_of,
 )
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import code_layout, element_width, width_of
 from halfulp.interp.loading import parse_module, split_input
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 
 MARKER = "// -----"

@@ -29,8 +29,8 @@ from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue, result_types
+from halfulp.interp.ir.types import runtime_shape
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import runtime_shape
 
 # --- values -----------------------------------------------------------------------------------------------------------
 #

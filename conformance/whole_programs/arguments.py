@@ -21,10 +21,9 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import concrete, element_width, is_unsigned, runtime_shape, width_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer, to_argument
-from halfulp.interp.values.element_layout import concrete, is_unsigned, runtime_shape
 from halfulp.interp.values.memref_layout import Layout, chosen_layout, expected_layout, is_injective, row_major, spanned
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin, Origins

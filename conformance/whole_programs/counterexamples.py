@@ -14,7 +14,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.element_layout import spell_element, spell_value
+from halfulp.interp.values.spelling import spell_element, spell_value
 from halfulp.interp.values.value import Value
 
 # --- difference text --------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 

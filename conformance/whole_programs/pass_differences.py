@@ -29,7 +29,7 @@ from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 

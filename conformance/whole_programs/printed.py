@@ -18,11 +18,11 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import concrete, element_width, runtime_shape
 from halfulp.interp.run.frames import Outside
 from halfulp.interp.run.settings import Listener
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import concrete, printed_elements, runtime_shape, spell_value
+from halfulp.interp.values.spelling import printed_elements, spell_value
 from halfulp.interp.values.value import Value
 
 # --- calls ------------------------------------------------------------------------------------------------------------

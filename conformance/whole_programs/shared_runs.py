@@ -43,9 +43,10 @@ from halfulp.interp.run.batch.program import accesses_together
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.elements import apply
 from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import FaultKind, apply, zeroed
+from halfulp.semantics.kernel import FaultKind, zeroed
 
 LANES = 32
 """Inputs of each program."""

@@ -40,14 +40,13 @@ from halfulp.interp.ir.errors import (
     Unsupported,
 )
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import concrete, element_width, width_of
 from halfulp.interp.run.batch.program import accesses_together, run_batch
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.values.buffers import Buffer, buffer_of, to_argument
-from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin, Origins

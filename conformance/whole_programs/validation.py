@@ -58,12 +58,11 @@ from halfulp.interp.ir.operations import (
     argument_types,
     result_types,
 )
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import element_width, spell_shape
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import printed as text_of
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import lanes_of
+from halfulp.interp.values.spelling import printed as text_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 

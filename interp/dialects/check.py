@@ -30,7 +30,7 @@ from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.text.assembly import compile_parser, compile_printer
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots, compile_elements
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.float_unit import class_test
 

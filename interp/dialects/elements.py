@@ -14,10 +14,10 @@ from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import code_layout, runtime_shape, shape_problem
 from halfulp.interp.run.evaluators import OnValues, Words
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, runtime_shape, shape_problem
 from halfulp.interp.values.lanes import lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin, first_place

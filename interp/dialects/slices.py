@@ -14,9 +14,9 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import IntegerAttr
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.frames import lift
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import spell_shape
 
 # --- indices ----------------------------------------------------------------------------------------------------------
 #

@@ -11,11 +11,10 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import element_type
+from halfulp.interp.ir.types import code_layout, element_type, runtime_shape
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, in_lanes
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 

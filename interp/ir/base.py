@@ -12,7 +12,7 @@ from typing import TypeVar, dataclass_transform
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, double_bits
 from halfulp.fp_formats.numbers import exact_number, round_to_format
-from halfulp.fp_formats.scalar import convert, from_fraction, value
+from halfulp.fp_formats.scalar import from_double, from_fraction, value
 
 Frozen = TypeVar("Frozen")
 Kind = TypeVar("Kind")
@@ -162,7 +162,7 @@ def spell_double(number: float) -> str:
 
 def spell_rounded(number: float, format: FloatFormat) -> str:
     """Return the text of a Python float as a number of ``format``, to which it is rounded."""
-    return spell_float(format, convert(FORMATS["f64"], format, double_bits(number)).code)
+    return spell_float(format, from_double(format, number))
 
 
 @lru_cache(maxsize=4096)

@@ -5,13 +5,25 @@ A shape is a tuple of dimensions, None for a dynamic one (``?``); a shape of Non
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from halfulp.fp_formats.formats import BUILTIN_FORMATS, FORMATS, OTHER_FORMATS, FloatFormat, NanEncoding, p3109_format
+import numpy as np
+
+from halfulp.fp_formats.formats import (
+    BUILTIN_FORMATS,
+    FORMATS,
+    OTHER_FORMATS,
+    Codes,
+    FloatFormat,
+    NanEncoding,
+    limb_count,
+    p3109_format,
+    storage_dtype,
+)
 from halfulp.fp_formats.scalar import value
 from halfulp.interp.ir.base import Attribute, filled, immutable, nest, quoted, spell_double, spell_rounded
 from halfulp.interp.ir.base import Type as Type
@@ -542,3 +554,132 @@ def _storage(type: UniformQuantizedType | AnyQuantizedType) -> str:
     if bounds == whole:
         return name
     return f"{name}<{bounds[0]}:{bounds[1]}>"
+
+
+# --- layout -----------------------------------------------------------------------------------------------------------
+#
+# How values of a type are stored: dtypes and shapes.
+#
+# A code is the raw bit pattern of an element: unsigned, zero-extended, in the smallest of uint8/16/32/64 that holds it.
+# Elements wider than 64 bits have one more trailing axis of uint64 limbs, least significant first. A complex element
+# has a trailing axis of two (real, imaginary) before the limbs. Elements that are carried but not computed with
+# (strings, opaque attributes) are an object array.
+
+MAX_RANK = 62
+"""NumPy's limit of 64 axes, less those that one element may take: real and imaginary part, and limbs."""
+_MAX_ARRAY_BYTES = (1 << 63) - 1
+_WIDEST = 1 << 8
+"""At least the bytes of one element, whatever its type."""
+
+
+Layout = tuple[np.dtype[Any], tuple[int, ...]]
+
+
+def code_layout(element: Type) -> Layout:
+    """Return the storage dtype of an element type's codes and the trailing axes of one element. In memory an element
+    may be a vector.
+    """
+    # Kept in the type: each value is asked for it several times, and to look up the type takes longer.
+    known: Layout | None = element.__dict__.get("_layout")
+    if known is None:
+        known = element.__dict__["_layout"] = _code_layout(element)
+    return known
+
+
+def _code_layout(element: Type) -> Layout:
+    if isinstance(element, ComplexType):
+        dtype, limbs = code_layout(element.element)
+        return dtype, (2, *limbs)
+    if isinstance(element, VectorType) and not any(element.scalable):
+        dtype, limbs = code_layout(element.element)
+        return dtype, (*element.shape, *limbs)
+    width = element_width(element)
+    if width is None:
+        return np.dtype(object), ()
+    count = limb_count(width)
+    return storage_dtype(width), () if count == 1 else (count,)
+
+
+def has_layout(type_: Type, codes: Codes) -> bool:
+    """Tell whether an array has the dtype and the trailing axes of codes of a type."""
+    dtype, trailing = code_layout(element_type(type_))
+    return codes.dtype == dtype and (not trailing or codes.shape[-len(trailing) :] == trailing)
+
+
+def shape_of_codes(codes: Codes, element: Type) -> tuple[int, ...]:
+    """Return the shape of an array of codes in elements: without the trailing axes of one element."""
+    return codes.shape[: codes.ndim - len(code_layout(element)[1])]
+
+
+def numeric(element: Type) -> Type:
+    """Return the integer type in which a quantised element is stored; any other element type itself."""
+    if isinstance(element, UniformQuantizedType | AnyQuantizedType):
+        return IntegerType(element.storage_width, "signed" if element.storage_signed else "unsigned")
+    return element
+
+
+def is_unsigned(element: Type) -> bool:
+    """Tell whether the type says that its integers are unsigned."""
+    if isinstance(element, UniformQuantizedType):
+        return not element.storage_signed
+    return isinstance(element, IntegerType) and element.signedness == "unsigned"
+
+
+def runtime_shape(type_: Type, vscale: int | None = None) -> tuple[int | None, ...] | None:
+    """Return the shape of a type's values. It is () for a scalar; a dimension that is not known is None. Return None in
+    place of a shape if the type is unranked.
+
+    Raises Unsupported for a scalable vector without ``vscale``.
+    """
+    if isinstance(type_, VectorType):
+        if not any(type_.scalable):
+            return type_.shape
+        if vscale is None:
+            raise Unsupported(
+                f"the number of elements of '{type_}' depends on the machine", hint="give vscale=N (--vscale=N)"
+            )
+        return tuple(n * vscale if scales else n for n, scales in zip(type_.shape, type_.scalable, strict=True))
+    return shape_of(type_)
+
+
+def fixed_type(type_: Type, vscale: int | None) -> Type:
+    """Return the type of a scalable vector with the sizes that it has for this ``vscale``; any other type stays as it
+    is.
+    """
+    if not isinstance(type_, VectorType) or not type_.scalable:
+        return type_
+    return VectorType(tuple(size or 0 for size in runtime_shape(type_, vscale) or ()), type_.element)
+
+
+def shape_conflict(type_: Type, shape: tuple[int, ...], vscale: int | None = None) -> str | None:
+    """Return why a value of this shape cannot have this type; None if it can.
+
+    The text names both shapes, or both numbers of a quantisation rule.
+    """
+    expected = runtime_shape(type_, vscale)
+    if expected is not None and (
+        len(expected) != len(shape) or any(e is not None and e != n for e, n in zip(expected, shape, strict=True))
+    ):
+        return f"a value of shape {spell_shape(shape)} is not of type '{type_}'"
+    element = element_type(type_)
+    return check_quantized_container(element, shape) if isinstance(element, UniformQuantizedType) else None
+
+
+def shape_problem(shape: Sequence[int]) -> str | None:
+    """Return why NumPy cannot make an array of this shape, even if no memory is needed; None if it can."""
+    if len(shape) > MAX_RANK:
+        return f"has {len(shape)} dimensions; the limit is {MAX_RANK}"
+    # Dimensions of size 0 do not count.
+    if prod([size for size in shape if size]) > _MAX_ARRAY_BYTES // _WIDEST:
+        return f"has the shape {spell_shape(tuple(shape))}, too large for any array"
+    return None
+
+
+def concrete(type_: Type, shape: tuple[int, ...]) -> Type:
+    """Return a tensor type with the shape ``shape`` in place of its dynamic dimensions."""
+    return replace(type_, shape=shape) if isinstance(type_, TensorType) and type_.shape != shape else type_
+
+
+def spell_shape(shape: tuple[int, ...]) -> str:
+    """Return the text of a shape as MLIR does between the angle brackets: ``2x3``; ``scalar`` for rank 0."""
+    return "x".join(map(str, shape)) or "scalar"

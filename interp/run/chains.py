@@ -20,12 +20,11 @@ from halfulp.fp_formats.paths.array_loop import ArrayLoop, Plan, cost
 from halfulp.fp_formats.paths.words import Implementation
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.ir.types import width_of
+from halfulp.interp.ir.types import code_layout, width_of
 from halfulp.interp.run.frames import Slots, Step
 from halfulp.interp.run.limits import may_compile
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import letting_go
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics import integer_kernels
 from halfulp.semantics.kernel import ArrayImplementation, Fault, Kernel, Outcome

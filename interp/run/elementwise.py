@@ -19,14 +19,14 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Location, UnknownLoc
 from halfulp.interp.ir.errors import ScaleWarning, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import width_of
+from halfulp.interp.ir.types import code_layout, shape_conflict, spell_shape, width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import OpRun, Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
-from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_element, spell_shape
-from halfulp.interp.values.elements import rearranged
+from halfulp.interp.values.elements import apply, rearranged
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
+from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import (
     Fault,
@@ -36,7 +36,6 @@ from halfulp.semantics.kernel import (
     Origin,
     Outcome,
     PoisonIds,
-    apply,
     first_place,
     with_faults,
     zeroed,

@@ -16,6 +16,7 @@ from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation, result_types
+from halfulp.interp.ir.types import concrete
 from halfulp.interp.run import frames
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.evaluators import Launched, MachineCall, OnValues, evaluator_of
@@ -24,7 +25,6 @@ from halfulp.interp.run.settings import Settings, recording_outside
 from halfulp.interp.run.stochastic import Draws, OpNumbers
 from halfulp.interp.run.tiering import Called, Entered
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import ranked
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel, Origins

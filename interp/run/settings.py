@@ -20,9 +20,8 @@ from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import ESCAPED, InputError, LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
 from halfulp.interp.ir.operations import Block, Operation
-from halfulp.interp.ir.types import width_of
+from halfulp.interp.ir.types import code_layout, shape_problem, width_of
 from halfulp.interp.values.buffers import Buffer, to_argument
-from halfulp.interp.values.element_layout import code_layout, narrowed_index, shape_problem
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel, Origin, PoisonIds
@@ -537,3 +536,13 @@ def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: 
         argument = to_argument(value, type_, what, settings.vscale, copy=True, max_bytes=settings.max_bytes)
         values.append(settings.accepted(argument, what))
     return tuple(values)
+
+
+def narrowed_index(codes: Codes, what: str) -> Codes:
+    """Reduce index codes of 64 bits to 32, in the same storage. Raises TypeMismatch for a number that does not fit."""
+    signed = codes.view(np.int64)
+    if signed.size:
+        for number in (int(signed.min()), int(signed.max())):
+            if not -(1 << 31) <= number < 1 << 32:
+                raise TypeMismatch(f"{what}: {number} does not fit the 32 bits selected for index")
+    return np.asarray(codes & np.uint64(0xFFFFFFFF))

@@ -13,11 +13,11 @@ from typing import Any
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import fixed_type
 from halfulp.interp.run import frames
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise, OnValues
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import fixed_type
 from halfulp.interp.verifier import problem_of
 from halfulp.semantics.kernel import Integral, Kernel, Open
 

@@ -18,9 +18,9 @@ from halfulp.interp.ir.attributes import (
     SparseElementsAttr,
 )
 from halfulp.interp.ir.blobs import elements_of_blob, no_elements
+from halfulp.interp.ir.types import shape_problem
 from halfulp.interp.text.affine_parser import integer_value, is_integer
 from halfulp.interp.text.type_parser import TypeParser
-from halfulp.interp.values.element_layout import shape_problem
 
 # --- location parser --------------------------------------------------------------------------------------------------
 #

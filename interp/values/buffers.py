@@ -16,11 +16,11 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import code_layout, element_width, shape_conflict, spell_shape
 from halfulp.interp.values import memref_layout
 from halfulp.interp.values.coerce import as_array, as_type
-from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape, spell_value
 from halfulp.interp.values.elements import Marks
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin, Origins, PoisonIds
 

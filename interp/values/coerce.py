@@ -22,7 +22,7 @@ from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.parser import parse_type
-from halfulp.interp.values import element_layout
+from halfulp.interp.values import spelling
 from halfulp.semantics import fixed_point
 from halfulp.semantics.fixed_point import FixedFormat
 
@@ -225,7 +225,7 @@ def natural_array(element: ty.Type, bits: formats.Codes) -> npt.NDArray[Any]:
 
     Codes of a type without such an array are returned unchanged; `natural_dtype` tells which types these are.
     """
-    element = element_layout.numeric(element)
+    element = ty.numeric(element)
     dtype = _dtype_of(element)
     if dtype is not None and element_width(element) == 8 * bits.dtype.itemsize:
         return bits.view(dtype)
@@ -243,7 +243,7 @@ def natural_array(element: ty.Type, bits: formats.Codes) -> npt.NDArray[Any]:
 @cache
 def natural_dtype(element: ty.Type) -> np.dtype[Any] | None:
     """Return the dtype of the natural array of an element type; None if NumPy and ml_dtypes have none for it."""
-    element = element_layout.numeric(element)
+    element = ty.numeric(element)
     match element:
         case ty.IntegerType():
             dtype: np.dtype[Any] = natural_array(element, np.empty((0, 1), formats.storage_dtype(element.width))).dtype
@@ -261,7 +261,7 @@ _COMPLEX: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.complex64), "f64": np.d
 
 
 def _natural_integers(element: ty.IntegerType, bits: formats.Codes) -> npt.NDArray[Any]:
-    width, unsigned = element.width, element_layout.is_unsigned(element)
+    width, unsigned = element.width, ty.is_unsigned(element)
     if element == ty.I1:
         return bits.view(np.bool_)
     if width > 64:
@@ -376,7 +376,7 @@ def container_of(data: npt.ArrayLike, type_: ty.Type) -> ty.Type:
     shape = np.shape(data)
     if type_ is not ty.element_type(type_) or not shape:
         return type_
-    limbs = bool(element_layout.code_layout(type_)[1]) and np.asarray(data).dtype == np.uint64
+    limbs = bool(ty.code_layout(type_)[1]) and np.asarray(data).dtype == np.uint64
     return ty.TensorType(shape[:-1] if limbs else shape, type_)
 
 
@@ -397,11 +397,11 @@ def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, co
     else:
         codes = _codes_from_array(as_array(data, what), type_, element, what)
         codes = codes.copy() if copy else codes
-    shape = element_layout.shape_of_codes(codes, element)
-    expected = element_layout.runtime_shape(type_, vscale)
+    shape = ty.shape_of_codes(codes, element)
+    expected = ty.runtime_shape(type_, vscale)
     if expected is not None and len(expected) != len(shape):
-        raise TypeMismatch(f"{what}: expected '{type_}', got an array of shape {element_layout.spell_shape(shape)}")
-    conflict = element_layout.shape_conflict(type_, shape, vscale)
+        raise TypeMismatch(f"{what}: expected '{type_}', got an array of shape {ty.spell_shape(shape)}")
+    conflict = ty.shape_conflict(type_, shape, vscale)
     if conflict:
         raise TypeMismatch(f"{what}: {conflict}")
     return codes
@@ -420,10 +420,10 @@ def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, formats.Codes]:
     # Python integers are whole bit patterns; NumPy would make floats of large ones.
     array = bits if isinstance(bits, np.ndarray | np.generic) else np.array(bits, object)
     codes = _codes_from_raw(np.asarray(array), width, type_)
-    shape = element_layout.shape_of_codes(codes, element)
+    shape = ty.shape_of_codes(codes, element)
     if type_ is element and shape:
         type_ = ty.TensorType(shape, element)
-    conflict = element_layout.shape_conflict(type_, shape)
+    conflict = ty.shape_conflict(type_, shape)
     if conflict:
         raise TypeMismatch(conflict)
     return type_, codes
@@ -433,7 +433,7 @@ def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, formats.Codes]:
 
 
 def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.Type, what: str) -> formats.Codes:
-    stored = element_layout.numeric(element)
+    stored = ty.numeric(element)
     if type_ is not element:
         raise TypeMismatch(
             f"{what}: expected '{type_}', got the number {number!r}",
@@ -451,13 +451,13 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     if isinstance(number, float):
         raise TypeMismatch(f"{what}: expected '{type_}', got the float {number!r}")
     width = width_of(stored)
-    low = 0 if element_layout.is_unsigned(stored) else -(1 << width >> 1)
+    low = 0 if ty.is_unsigned(stored) else -(1 << width >> 1)
     # A signless integer may be meant either way, as in MLIR's literals; index is signless too.
     signed = isinstance(stored, ty.IntegerType) and stored.signedness == "signed"
     high = (1 << width >> signed) - 1
     if not low <= number <= high:
         given = number if abs(number) >> 64 == 0 else "the number"
-        raise TypeMismatch(f"{what}: {given} is outside the range of '{type_}', {element_layout.range_text(low, high)}")
+        raise TypeMismatch(f"{what}: {given} is outside the range of '{type_}', {spelling.range_text(low, high)}")
     return formats.ints_to_codes([int(number) & ((1 << width) - 1)], width, ())
 
 
@@ -468,7 +468,7 @@ def _float_of_number(format_: formats.FloatFormat, number: int | float, what: st
         code = scalar.from_integer(format_, number).code
     else:
         negative, nan = math.copysign(1.0, number) < 0, math.isnan(number)
-        code = element_layout.float_code(format_, number)
+        code = scalar.from_double(format_, number)
     if nan and format_.nan_code is None:
         raise TypeMismatch(f"{what}: {format_.name} has no NaN")
     if negative and not nan and not format_.signed:
@@ -490,20 +490,19 @@ def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: s
     array = as_array(data, what)
     if array.dtype != pairs:
         raise TypeMismatch(
-            f"{what}: expected '{type_}', got an array of dtype {array.dtype} and shape "
-            f"{element_layout.spell_shape(array.shape)}",
+            f"{what}: expected '{type_}', got an array of dtype {array.dtype} and shape {ty.spell_shape(array.shape)}",
             hint=f"give an array of dtype {pairs}",
         )
-    return np.ascontiguousarray(array).reshape(*array.shape, 1).view(element_layout.code_layout(element)[0])
+    return np.ascontiguousarray(array).reshape(*array.shape, 1).view(ty.code_layout(element)[0])
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
 def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type, what: str) -> formats.Codes:
-    stored = element_layout.numeric(element)
+    stored = ty.numeric(element)
     width = width_of(stored)
-    dtype, trailing = element_layout.code_layout(stored)
+    dtype, trailing = ty.code_layout(stored)
     natural = _dtype_of(stored)
     if array.dtype.type is np.longdouble and isinstance(stored, ty.FloatType) and stored.format is LONG_DOUBLE:
         return long_double_codes(array)
@@ -525,7 +524,7 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
         hint = f"give raw bits: a uint64 array with a last axis of {trailing[0]} limbs, least significant first"
     else:
         hint = f"give raw bits: an array of dtype {dtype}"
-    given = f"an array of dtype {array.dtype} and shape {element_layout.spell_shape(array.shape)}"
+    given = f"an array of dtype {array.dtype} and shape {ty.spell_shape(array.shape)}"
     raise TypeMismatch(f"{what}: expected '{type_}', got {given}", hint=hint)
 
 
@@ -538,7 +537,7 @@ def _clean(codes: formats.Codes, width: int) -> formats.Codes:
 
 def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, given: str) -> formats.Codes:
     ints = [_whole(x, given) for x in array.ravel()]
-    low = 0 if element_layout.is_unsigned(element) or not isinstance(element, ty.IntegerType) else -(1 << width >> 1)
+    low = 0 if ty.is_unsigned(element) or not isinstance(element, ty.IntegerType) else -(1 << width >> 1)
     for number in ints:
         if not low <= number < 1 << width:
             shown = number if abs(number) >> 64 == 0 else "a number"

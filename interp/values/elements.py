@@ -14,22 +14,34 @@ from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from struct import pack, unpack
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.types import code_layout, has_layout, shape_of_codes, spell_shape
 from halfulp.interp.values import coerce
-from halfulp.interp.values.element_layout import code_layout, has_layout, shape_of_codes, spell_shape
 from halfulp.semantics import casts, fixed_point, integer
 from halfulp.semantics.integer import OVERFLOWS, Overflow, limits
-from halfulp.semantics.kernel import Kernel, Open, Origin, Origins, PoisonIds, apply, first_place, with_faults, zeroed
+from halfulp.semantics.kernel import (
+    ArrayImplementation,
+    Fault,
+    Kernel,
+    Open,
+    Origin,
+    Origins,
+    PoisonIds,
+    first_place,
+    merged_ids,
+    with_faults,
+    zeroed,
+)
 from halfulp.semantics.profile import SPEC, Profile
 
 Marks = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.complex128] | npt.NDArray[np.float64]
@@ -694,6 +706,51 @@ def check_one_element_type(what: str, values: Sequence[Elements]) -> ty.Type:
 
 
 # --- elementwise ------------------------------------------------------------------------------------------------------
+
+
+class Applied(NamedTuple):
+    """The results of a kernel, and what `apply` found out about its operands."""
+
+    #: The codes that the kernel got.
+    operands: tuple[Codes, ...]
+    #: The codes of each result, of no meaning where an element is poison or has a fault.
+    results: tuple[Codes, ...]
+    #: The poison of the operands, merged; None if there is none.
+    poison: PoisonIds | None
+    #: The faults of the kernel, also those of poisoned elements.
+    faults: tuple[tuple[Fault, Mask], ...]
+
+
+def apply(
+    kernel: Kernel,
+    codes: tuple[Codes, ...],
+    poison: Sequence[PoisonIds | None],
+    shape: tuple[int, ...],
+    array: ArrayImplementation | None = None,
+) -> Applied:
+    """Apply a kernel to operands whose axes are aligned to ``shape``; some elements may be poison.
+
+    Poison may be any value: a kernel that can be undefined gets its worst value in place of poison. ``array``: the
+    function to call in place of the kernel's own array code.
+    """
+    ids = merged_ids(poison, shape) if any(each is not None for each in poison) else None
+    if ids is not None and kernel.worst is not None:
+        codes = tuple(
+            [
+                bits if own is None else _with_worst(bits, own, worst, shape)
+                for bits, own, worst in zip(codes, poison, kernel.worst, strict=True)
+            ]
+        )
+    outcome = (array or kernel.array)(*codes)
+    return Applied(codes, outcome.results, ids, outcome.faults)
+
+
+def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...]) -> Codes:
+    """Return the codes of an operand with the worst value in place of poison."""
+    limbs = bits.shape[len(shape) :]
+    code = ints_to_codes([worst], 64 * limbs[0] if limbs else 8 * bits.dtype.itemsize, ())
+    spoiled = ids != 0
+    return np.where(spoiled.reshape((1,) * (len(shape) - ids.ndim) + ids.shape + (1,) * len(limbs)), code, bits)
 
 
 def applied(op: str, kernel: Kernel, operands: Sequence[V], element: ty.Type) -> V:

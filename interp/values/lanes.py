@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.values.buffers import Allocation, Buffer, load_at, store_at
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origins

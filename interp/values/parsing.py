@@ -1,4 +1,4 @@
-"""Read values from text: the types and elements that `halfulp.interp.values.element_layout` writes."""
+"""Read values from text: the types and elements that `halfulp.interp.values.spelling` writes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import decimal_number
 from halfulp.interp.ir.errors import InputError, are_given, plural
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import element_width, is_unsigned, numeric, shape_problem, width_of
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import is_unsigned, numeric, range_text, shape_problem
+from halfulp.interp.values.spelling import range_text
 from halfulp.interp.values.value import Value
 from halfulp.semantics import fixed_point
 from halfulp.semantics.kernel import Origin, Origins

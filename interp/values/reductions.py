@@ -17,7 +17,7 @@ from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, code_s
 from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.values.element_layout import is_unsigned, spell_shape
+from halfulp.interp.ir.types import is_unsigned, spell_shape
 from halfulp.interp.values.elements import Elements, V
 from halfulp.semantics import sums
 from halfulp.semantics.integer_kernels import Reading

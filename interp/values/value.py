@@ -20,18 +20,10 @@ from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.fp_formats.spelling import code, fragment, hexadecimal, table, title, value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import code_layout, concrete, element_width, shape_conflict, spell_shape, width_of
 from halfulp.interp.values import coerce, elements
-from halfulp.interp.values.element_layout import (
-    Spelled,
-    code_layout,
-    concrete,
-    shape_conflict,
-    spell_element,
-    spell_shape,
-    spell_value,
-)
 from halfulp.interp.values.elements import item, numbers
+from halfulp.interp.values.spelling import Spelled, spell_element, spell_value
 from halfulp.semantics import fixed_point
 from halfulp.semantics.integer import Overflow
 from halfulp.semantics.kernel import Origin, Origins
@@ -229,7 +221,7 @@ def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
 class Value(elements.Elements, NDArrayOperatorsMixin):
     """An immutable MLIR value, an array of exact elements: ``type``, ``bits``, ``poison`` and ``open``.
 
-    ``bits``: a read-only array of codes (see `halfulp.interp.values.element_layout`).
+    ``bits``: a read-only array of codes (see `halfulp.interp.ir.types`).
     ``poison``: None if no element is poison; else a uint16 array of the element shape: 0 for a clean element, otherwise
     the key of its origin in ``origins``.
     ``open``: None, or a uint8 array of `halfulp.semantics.kernel.Open` bits, which mark the elements that the language

@@ -29,7 +29,7 @@ from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBeh
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import printed_elements
+from halfulp.interp.values.spelling import printed_elements
 from halfulp.interp.values.value import Value
 
 SECONDS = 60.0

@@ -21,8 +21,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.element_layout import runtime_shape
+from halfulp.interp.ir.types import runtime_shape, width_of
 from halfulp.interp.values.value import Value
 
 _LINE = re.compile(r"^.*?\b(RUN|DEFINE|REDEFINE):(.*)$", re.MULTILINE)

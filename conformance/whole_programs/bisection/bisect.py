@@ -36,7 +36,7 @@ from halfulp.interp.ir.errors import HalfulpError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 
 # --- results ----------------------------------------------------------------------------------------------------------

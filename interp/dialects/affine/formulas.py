@@ -20,8 +20,7 @@ from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.fp_formats.paths.words import Implementation, Word
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
-from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import narrowed_index
+from halfulp.interp.run.settings import Settings, narrowed_index
 from halfulp.semantics.integer_kernels import Reading, division, wrapping
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
 

@@ -13,10 +13,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.blobs import elements_of_blob
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import element_width, runtime_shape
 from halfulp.interp.run.evaluators import Compiler
-from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import narrowed_index, runtime_shape
+from halfulp.interp.run.settings import Settings, check_allocation, narrowed_index
 from halfulp.interp.values.value import Value
 
 

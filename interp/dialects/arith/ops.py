@@ -33,12 +33,11 @@ from halfulp.interp.ir.base import Type, decimal_text
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
-from halfulp.interp.ir.types import I1, ShapedType
+from halfulp.interp.ir.types import I1, ShapedType, spell_shape
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues
 from halfulp.interp.run.frames import Cast, Function, Run, decided, in_lanes, lift
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import alike, over_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, floats, integer, kernel

@@ -18,11 +18,11 @@ from halfulp.interp.dialects.tensor.ops import result_shape, unwritten
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import shape_conflict, spell_shape
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run, decided, lift
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, row_major, spanned
 from halfulp.interp.values.value import Value
 

@@ -24,7 +24,7 @@ from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import printed
+from halfulp.interp.values.spelling import printed
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 

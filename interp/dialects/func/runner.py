@@ -21,8 +21,8 @@ from halfulp.interp.ir.operations import Operation, argument_types
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import External, Settings
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import printed, printed_elements
 from halfulp.interp.values.memref_layout import row_major
+from halfulp.interp.values.spelling import printed, printed_elements
 from halfulp.interp.values.value import Value
 
 ADDRESS = "0x1000"

@@ -40,11 +40,11 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.batch.frames import joined
 from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.memref_layout import is_injective
 from halfulp.interp.values.value import Value

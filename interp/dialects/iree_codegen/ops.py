@@ -35,11 +35,11 @@ from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import shape_conflict, spell_shape
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Function, Lanes, Run, in_lanes, lift
 from halfulp.interp.run.settings import Settings, check_allocation, host_values
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.memref_layout import RotateRows, Swizzle, XorShuffle
 from halfulp.interp.values.value import Value
 

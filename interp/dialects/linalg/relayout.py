@@ -13,10 +13,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, OpResult, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import spell_shape
 
 _NO_ORDER = at.DenseArrayAttr(ty.I64, ())
 

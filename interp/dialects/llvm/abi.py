@@ -40,10 +40,10 @@ from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of, of_bytes
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.memref_layout import spanned
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origins

@@ -19,9 +19,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import code_layout, runtime_shape
 from halfulp.interp.run.frames import Function, Run, lower
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin, Origins

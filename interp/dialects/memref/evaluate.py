@@ -16,10 +16,10 @@ from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import code_layout, runtime_shape, spell_shape
 from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
-from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
 from halfulp.interp.values.lanes import LaneBuffer
 from halfulp.interp.values.memref_layout import is_mapped, places
 

@@ -16,12 +16,12 @@ from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_ty
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Function, Run, in_lanes, lift
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import LaneBuffer, fill, heap_for, over_lanes, repeated
 from halfulp.interp.values.value import Value
 

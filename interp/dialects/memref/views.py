@@ -18,10 +18,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import Buffer, Bytes, Regrouped, bytes_of, vector_shape
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.memref_layout import layout_conflict, row_major, spanned
 
 Slots = Sequence[Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, bits_double, double_bits
-from halfulp.fp_formats.scalar import convert
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, bits_double
+from halfulp.fp_formats.scalar import convert, from_double
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import DocumentWarning, ParseError, Unsupported, VerifyError
@@ -323,7 +323,7 @@ def _as_double(code: int, format: FloatFormat) -> float:
 def _rounded(scale: float, format: FloatFormat) -> float:
     """Round ``scale`` to the expressed type, as sub-channel scales are."""
     f64 = FORMATS["f64"]
-    return bits_double(convert(format, f64, convert(f64, format, double_bits(scale)).code).code)
+    return bits_double(convert(format, f64, from_double(format, scale)).code)
 
 
 PARSERS: Mapping[str, Callable[[TypeParser], ty.Type]] = {

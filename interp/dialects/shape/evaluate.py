@@ -22,13 +22,12 @@ from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
-from halfulp.interp.ir.types import INDEX, TensorType
+from halfulp.interp.ir.types import INDEX, TensorType, shape_conflict, spell_shape
 from halfulp.interp.run.evaluators import Compiler, Constant, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, lift, lower
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import first_place
 

@@ -50,11 +50,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, OnValues, evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, complex_numbers, float_unit
 from halfulp.semantics import stablehlo as semantics

@@ -43,9 +43,9 @@ from halfulp.interp.dialects.stablehlo.types import (
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 
 _LIST = tensor_of("NI", "1D")

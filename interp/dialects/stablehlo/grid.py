@@ -27,9 +27,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Compiler, OnFrames
 from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC
 

@@ -22,9 +22,9 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Compiler, OnRawSlots
 from halfulp.interp.run.frames import Run, Step
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import Profile

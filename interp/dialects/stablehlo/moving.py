@@ -50,10 +50,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_double
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import shape_conflict
 from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.lanes import repeated as repeated_in_lanes
 from halfulp.interp.values.value import Value

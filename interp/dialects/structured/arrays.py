@@ -22,13 +22,13 @@ from halfulp.interp.dialects.structured.structure import Structure, is_point
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.elementwise import Points, broadcast
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.folding import Fold
 from halfulp.interp.run.folding import part as part_of
 from halfulp.interp.run.frames import STEP_POINTS, Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 

@@ -14,12 +14,12 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.ir.types import code_layout, spell_shape
 from halfulp.interp.run.chains import SHORTEST, Chain, can_join_as_scalars
 from halfulp.interp.run.elementwise import Points, PointwiseStep, broadcast
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, evaluator_of
 from halfulp.interp.run.frames import Run, lift
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import code_layout, spell_shape
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import first_place

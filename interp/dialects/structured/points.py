@@ -18,11 +18,11 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension, evaluated
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.evaluators import Compiler, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift, lower
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated
 from halfulp.interp.values.value import Value
 

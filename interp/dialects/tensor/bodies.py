@@ -17,10 +17,10 @@ from halfulp.interp.dialects.slices import numbers, static_numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import shape_conflict
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.lanes import lanes_of, over_lanes
 from halfulp.interp.values.value import Value
 

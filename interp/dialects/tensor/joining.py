@@ -15,9 +15,9 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import shape_conflict, spell_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.value import Value
 
 # --- types ------------------------------------------------------------------------------------------------------------

@@ -32,10 +32,10 @@ from halfulp.interp.dialects.tensor.joining import attribute_numbers, signed_ele
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import code_layout, shape_conflict, spell_shape
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 

@@ -21,9 +21,9 @@ from halfulp.interp.dialects.slices import (
 )
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import shape_conflict, spell_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 
 # --- reshaping --------------------------------------------------------------------------------------------------------
 #

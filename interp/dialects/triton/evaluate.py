@@ -35,10 +35,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined, unsupported
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, OnRawSlots, OnValues
 from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, elementary, floats, integer
 from halfulp.semantics.kernel import Kernel, Open, Outcome, Scalar

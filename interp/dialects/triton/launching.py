@@ -15,11 +15,11 @@ from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
 from halfulp.interp.ir.operations import Operation, argument_types
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.coerce import as_array
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.elements import check_clean
 from halfulp.interp.values.memref_layout import row_major
 from halfulp.interp.values.value import Value, to_value

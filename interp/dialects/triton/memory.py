@@ -20,10 +20,10 @@ from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open, Origin, first_place
 

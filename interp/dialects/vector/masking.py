@@ -19,11 +19,11 @@ from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.evaluators import Compiler, OnValues, Words, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import general_step
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
 

@@ -18,10 +18,10 @@ from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 
 Numbers = npt.NDArray[np.int64]

@@ -17,10 +17,10 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Operation, unsupported
+from halfulp.interp.ir.types import code_layout, runtime_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import of_bytes
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import PoisonIds
 

@@ -29,8 +29,8 @@ from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import printed
 from halfulp.interp.values.memref_layout import strides_and_offset
+from halfulp.interp.values.spelling import printed
 from halfulp.interp.values.value import Value
 
 # --- access -----------------------------------------------------------------------------------------------------------

@@ -12,11 +12,10 @@ from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import width_of
+from halfulp.interp.ir.types import code_layout, spell_shape, width_of
 from halfulp.interp.run.frames import Cast, Frame, FunctionCode, Lanes, Run, Segment, Slots
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import code_layout, spell_shape
 from halfulp.interp.values.lanes import LaneBuffer, Positions, heap_for, joined_memrefs, lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
 

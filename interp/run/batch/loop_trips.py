@@ -10,10 +10,10 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.evaluators import moves, passing
 from halfulp.interp.run.frames import Action, Frame, Segment, Slots
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 

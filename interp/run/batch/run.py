@@ -85,11 +85,11 @@ import numpy as np
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, OutOfSteps
 from halfulp.interp.ir.operations import Operation, result_types
+from halfulp.interp.ir.types import code_layout, runtime_shape
 from halfulp.interp.run import frames
 from halfulp.interp.run.batch.frames import Activation, LaneFrame, Plan, SlotBeforeParting, joined, scattered
 from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.lanes import LaneBuffer, Positions, lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
 

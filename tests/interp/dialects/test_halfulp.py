@@ -17,7 +17,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import array_loop, llvm
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.interp.ir.types import FloatType
-from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.spelling import spell_value
 from halfulp.semantics.requantization import RULES, Target, requantized
 
 OWN = FloatFormat("e3m2x", 3, 2, 3)

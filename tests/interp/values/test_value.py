@@ -19,8 +19,8 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import spell_element
 from halfulp.interp.values.parsing import parse_element, parse_value
+from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.running import run
 from halfulp.semantics.kernel import Origin, Origins

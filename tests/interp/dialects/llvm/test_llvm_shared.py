@@ -13,12 +13,12 @@ from halfulp.interp.dialects.llvm import abi
 from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.dialects.llvm.lowering import descriptor_type
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.element_layout import code_layout
 
 STRUCT = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
 

@@ -13,8 +13,8 @@ from command import Command
 import halfulp as hu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import code_layout, runtime_shape, shape_conflict
 from halfulp.interp.text.printer import Printer
-from halfulp.interp.values.element_layout import code_layout, runtime_shape, shape_conflict
 
 OPS = Path(__file__).parents[3] / "corpora/corpus/ops"
 
