@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, Unprefixed
+from halfulp.interp.declare.declarations import Arity, Extension, OpDefinition, Slot, Trait, Unprefixed
 from halfulp.interp.declare.operands import (
     all_operands,
     operand_segments,
@@ -232,8 +232,7 @@ class _Rules:
 
     def _verify_types(self, operation: Operation, operands: list[object], results: list[object]) -> None:
         key = (*operands, None, *results)
-        if key not in self.types:
-            _verify_types(operation, self.definition)
+        if key not in self.types and _verify_types(operation, self.definition):
             self.types.add(key)
         self.operand_types, self.result_types = operands, results
 
@@ -264,7 +263,9 @@ def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
     return plain and all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
 
 
-def _verify_types(operation: Operation, definition: OpDefinition) -> None:
+def _verify_types(operation: Operation, definition: OpDefinition) -> bool:
+    """Check the types of an op. Return whether every module accepts them, not only one that asks for an extension."""
+    everywhere = True
     operands = _groups(operation, definition.operands, all_operands(operation), "operand")
     results = _groups(operation, definition.results, list(operation.results), "result")
     for what, slots, groups in (("operand", definition.operands, operands), ("result", definition.results, results)):
@@ -272,10 +273,14 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
         for slot, group in zip(slots, groups, strict=True):
             for value in group:
                 if not slot.constraint.accepts(value.type):
-                    variadic = "variadic of " if slot.arity is Arity.VARIADIC else ""
-                    raise operation.rule_broken(
-                        f"{what} #{number} must be {variadic}{slot.constraint.description}, but got '{value.type}'",
-                    )
+                    everywhere, extension = False, slot.constraint.extension
+                    extended = extension is not None and extension.accepts(value.type)
+                    if extension is None or not extended or not _asks_for(operation, extension):
+                        variadic = "variadic of " if slot.arity is Arity.VARIADIC else ""
+                        raise operation.rule_broken(
+                            f"{what} #{number} must be {variadic}{slot.constraint.description}, but got '{value.type}'",
+                            hint=extension.hint if extension is not None and extended else None,
+                        )
                 number += 1
     variable = any(slot.arity is not Arity.ONE for slot in definition.successors)
     if definition.successors and not variable and len(operation.successors) != len(definition.successors):
@@ -284,6 +289,15 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
         )
     if _rules_in_key(definition, not operation.successors and not operation.regions):
         _verify_rules(operation, definition)
+    return everywhere
+
+
+def _asks_for(operation: Operation, extension: Extension) -> bool:
+    """Tell whether an op around ``operation`` has the attribute of an extension."""
+    around = operation.parent_op
+    while around is not None and extension.attribute not in around.attributes:
+        around = around.parent_op
+    return around is not None
 
 
 def _check_shares(operation: Operation, definition: OpDefinition, sizes: Sequence[int]) -> None:

@@ -171,18 +171,33 @@ class TypeKind:
 
 
 @dataclass(frozen=True, slots=True)
+class Extension:
+    """Types that MLIR rejects, and halfulp accepts in a module that asks for them.
+
+    ``attribute``: the name of the attribute by which an op around the op asks for them.
+    ``hint``: what a rejection says beside MLIR's words.
+    """
+
+    attribute: str
+    accepts: Callable[[Type], bool]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class TypeConstraint:
     """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like").
 
     ``kind``: the class of the type in MLIR's declaration, if any.
     ``builds``: the only type that is accepted; the text need not name it. For builtin types it is found without
     ``builds``.
+    ``extension``: types that are also accepted in modules that ask for them.
     """
 
     description: str
     accepts: Callable[[Type], bool]
     kind: TypeKind | None = None
     builds: Type | None = None
+    extension: Extension | None = None
 
 
 class Arity(Enum):

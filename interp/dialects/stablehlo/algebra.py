@@ -28,6 +28,7 @@ from halfulp.interp.dialects.stablehlo.types import (
     bounds_of,
     compatible_elements,
     elementwise_shape,
+    elementwise_tensor_of,
     not_inferred,
     operand_types,
     shapes_fit,
@@ -487,8 +488,8 @@ def _verify_dequantize(op: Operation) -> str | None:
 stablehlo.op(
     "uniform_quantize",
     UNARY,
-    operands={"operand": tensor_of("FQX")},
-    results={"result": tensor_of("QX")},
+    operands={"operand": elementwise_tensor_of("FQX")},
+    results={"result": elementwise_tensor_of("QX")},
     traits=(d.Trait.ELEMENTWISE,),
     verify=_verify_quantize,
     evaluate=Elementwise(quantizing),
@@ -496,7 +497,7 @@ stablehlo.op(
 stablehlo.op(
     "uniform_dequantize",
     UNARY,
-    operands={"operand": tensor_of("QX")},
+    operands={"operand": elementwise_tensor_of("QX")},
     results={"result": tensor_of("F")},
     traits=(d.Trait.ELEMENTWISE,),
     verify=_verify_dequantize,

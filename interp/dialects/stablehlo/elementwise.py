@@ -31,12 +31,12 @@ from halfulp.interp.dialects.stablehlo.divisors import is_inverted
 from halfulp.interp.dialects.stablehlo.forms import BINARY, UNARY
 from halfulp.interp.dialects.stablehlo.quantized import any_quantized, of_elements, selecting
 from halfulp.interp.dialects.stablehlo.types import (
-    PLAIN_TENSOR,
     Kind,
     compatible,
     compatible_elements,
     elements_fit,
     elementwise_shape,
+    elementwise_tensor_of,
     kind_of,
     merged,
     most_specific,
@@ -205,7 +205,7 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     }),
     "is_finite": ("FQ", "B", {
         Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format),
-        Kind.QUANTIZED: lambda e: semantics.always_true(),
+        **dict.fromkeys((Kind.QUANTIZED, Kind.QUANTIZED_BY_BLOCK), lambda e: semantics.always_true()),
     }),
     "log": ("FCQ", "FCQ", function_of_one("log")),
     "log_plus_one": ("FCQ", "FCQ", function_of_one("log1p")),
@@ -303,6 +303,7 @@ def kernel_of(name: str, op: Operation, type_: ty.Type, profile: Profile) -> Ker
 
 
 _ELEMENTWISE = (d.Trait.ELEMENTWISE,)
+_ANY = elementwise_tensor_of("FBICQ")
 
 
 def _verify_part(op: Operation) -> str | None:
@@ -335,8 +336,8 @@ def _declare_unary(mnemonic: str, form: str, operand: str, result: str) -> None:
     stablehlo.op(
         mnemonic,
         form,
-        operands={operand: tensor_of(letters)},
-        results={result: tensor_of(made)},
+        operands={operand: elementwise_tensor_of(letters)},
+        results={result: elementwise_tensor_of(made)},
         properties=_ACCURACY if mnemonic in _WITH_ACCURACY else (),
         traits=_ELEMENTWISE,
         verify=rules(verify_accuracy, _OTHER_RESULTS.get(mnemonic, compatible)),
@@ -386,8 +387,8 @@ for _mnemonic, (_letters, _makes) in _BINARY_ROWS.items():
     stablehlo.op(
         _mnemonic,
         BINARY,
-        operands={"lhs": tensor_of(_letters), "rhs": tensor_of(_letters)},
-        results={"result": tensor_of(_letters)},
+        operands={"lhs": elementwise_tensor_of(_letters), "rhs": elementwise_tensor_of(_letters)},
+        results={"result": elementwise_tensor_of(_letters)},
         traits=_ELEMENTWISE,
         verify=_verify_add if _mnemonic == "add" else compatible,
         evaluate=_DIVISION if _mnemonic == "divide" else evaluated(_makes),
@@ -452,8 +453,8 @@ stablehlo.op(
     "reduce_precision",
     "$operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits) attr-dict "
     "`:` custom<SameOperandsAndResultType>($operand, $output)",
-    operands={"operand": tensor_of("FQ")},
-    results={"output": tensor_of("FQ")},
+    operands={"operand": elementwise_tensor_of("FQ")},
+    results={"output": elementwise_tensor_of("FQ")},
     properties=(
         d.Property("exponent_bits", POSITIVE_32),
         d.Property("mantissa_bits", COUNT_32),
@@ -530,7 +531,7 @@ stablehlo.op(
     "compare",
     "custom<Keyword>($comparison_direction) `,` $lhs `,` $rhs (`,` custom<Keyword>($compare_type)^)? attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"lhs": tensor_of("FBICQ"), "rhs": tensor_of("FBICQ")},
+    operands={"lhs": _ANY, "rhs": _ANY},
     results={"result": tensor_of("B")},
     properties=(
         d.Property("compare_type", COMPARISON_TYPE, optional=True),
@@ -557,8 +558,8 @@ def _verify_select(op: Operation) -> str | None:
 stablehlo.op(
     "select",
     "$pred `,` $on_true `,` $on_false attr-dict `:` custom<SelectTypes>($pred, $on_true, $on_false, $result)",
-    operands={"pred": tensor_of("B"), "on_true": PLAIN_TENSOR, "on_false": PLAIN_TENSOR},
-    results={"result": PLAIN_TENSOR},
+    operands={"pred": tensor_of("B"), "on_true": _ANY, "on_false": _ANY},
+    results={"result": _ANY},
     traits=_ELEMENTWISE,
     verify=_verify_select,
     evaluate=PerOp(lambda op: OnValues(selecting, raw=True) if any_quantized(types_of(op)) else SELECTION),
@@ -589,8 +590,8 @@ def _verify_clamp(op: Operation) -> str | None:
 stablehlo.op(
     "clamp",
     "$min `,` $operand `,` $max attr-dict `:` custom<SameOperandsAndResultType>($min, $operand, $max, $result)",
-    operands={"min": tensor_of("FBICQ"), "operand": tensor_of("FBICQ"), "max": tensor_of("FBICQ")},
-    results={"result": tensor_of("FBICQ")},
+    operands={"min": _ANY, "operand": _ANY, "max": _ANY},
+    results={"result": _ANY},
     traits=_ELEMENTWISE,
     verify=_verify_clamp,
     evaluate=Elementwise(of_elements(_clamp), may_be_scalar=frozenset({0, 2})),
@@ -646,7 +647,7 @@ def _verify_constant(op: Operation) -> str | None:
 stablehlo.op(
     "constant",
     custom=d.CustomForm(_parse_constant, _print_constant),
-    results={"output": tensor_of("FBICQX", "statically shaped")},
+    results={"output": elementwise_tensor_of("FBICQX", "statically shaped")},
     properties=(d.Property("value", d.TYPED_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
     type_rules=(d.inferred_type_of_property("output", "value"),),

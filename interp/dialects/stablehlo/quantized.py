@@ -131,11 +131,15 @@ def dequantizing(op: Operation, settings: Settings) -> Kernel:
 
 
 def of_f32(op: Operation) -> list[Quantization] | None:
-    """Return the quantisations of operands and results if all are quantised f32: these ops StableHLO's interpreter
-    computes on stored integers. Else return None.
+    """Return the quantisations of operands and results if all are quantised f32, and not in blocks: these ops
+    StableHLO's interpreter computes on stored integers. Else return None.
     """
     types = [ty.element_type(type_) for type_ in types_of(op)]
-    if not all(isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") for each in types):
+    covered = (
+        isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") and each.block_sizes is None
+        for each in types
+    )
+    if not all(covered):
         return None
     return list(map(quantization_of, types))
 

@@ -6,6 +6,7 @@ The words are those of StableHLO's own verifier (`dialect/Base.td`, `Base.cpp`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -37,6 +38,7 @@ class Kind(Enum):
     COMPLEX = "complex"
     QUANTIZED = "quantized"
     QUANTIZED_BY_AXIS = "quantized by axis"
+    QUANTIZED_BY_BLOCK = "quantized by block"
 
 
 _INTEGER_WIDTHS = (2, 4, 8, 16, 32, 64)
@@ -63,9 +65,11 @@ def kind_of(element: ty.Type) -> Kind | None:
         return Kind.COMPLEX if element.element in (ty.F("f32"), ty.F("f64")) else None
     if isinstance(element, ty.UniformQuantizedType):
         stored = element.storage is None and element.storage_width in _STORAGE_WIDTHS
-        known = stored and element.storage_type_sign != "signed" and element.block_sizes is None
+        known = stored and element.storage_type_sign != "signed"
         if not known or not all(element.storage_min <= zero <= element.storage_max for zero in element.zero_points):
             return None
+        if element.block_sizes is not None:
+            return Kind.QUANTIZED_BY_BLOCK
         return Kind.QUANTIZED if element.axis is None else Kind.QUANTIZED_BY_AXIS
     return None
 
@@ -196,6 +200,35 @@ def _elements_accept(letters: str) -> Callable[[ty.Type], bool]:
 
 def _words_of(letters: str) -> str:
     return " or ".join(_WORDS[letter][0] for letter in letters)
+
+
+SUB_CHANNEL = "halfulp.sub_channel"
+"""The attribute of a module in which elementwise ops accept tensors that are quantised in blocks."""
+
+
+def _in_blocks(type_: ty.Type) -> bool:
+    return (
+        isinstance(type_, ty.TensorType)
+        and kind_of(type_.element) is Kind.QUANTIZED_BY_BLOCK
+        and _is_static(type_)
+        and ty.check_quantized_container(type_.element, type_.shape) is None
+    )
+
+
+_BLOCKS = d.Extension(
+    SUB_CHANNEL,
+    _in_blocks,
+    "StableHLO has no sub-channel quantization. Elementwise ops, constants and casts accept it here if the module asks "
+    f"for it: module attributes {{{SUB_CHANNEL}}} {{ ... }}",
+)
+
+
+def elementwise_tensor_of(letters: str, shaped: str = "ranked") -> d.TypeConstraint:
+    """Return the constraint as `tensor_of` does, for an op that may have elements quantised in blocks if its module
+    asks for them.
+    """
+    extended = "Q" in letters
+    return replace(tensor_of(letters, shaped), extension=_BLOCKS) if extended else tensor_of(letters, shaped)
 
 
 def tensor_of(letters: str, shaped: str = "ranked") -> d.TypeConstraint:

@@ -233,6 +233,62 @@ def test_scales_of_channels() -> None:
     assert moved == [list(column) for column in zip(*a, strict=True)]
 
 
+BLOCKS = (
+    (Quantized("i8", "f32", "0.1", 5), Quantized("i8", "f32", "0.5")),
+    (OTHER, Quantized("i8", "f32", "2.0", -128)),
+)
+"""Four types, one for each block of 2x3 elements of a tensor of 4x6."""
+
+
+def of_blocks() -> str:
+    rows = ", ".join(f"{{{', '.join(f'{q.scale}:{q.point}' for q in row)}}}" for row in BLOCKS)
+    return tensor((4, 6), f"!quant.uniform<i8:f32:{{0:2,1:3}}, {{{rows}}}>")
+
+
+def each_by_block(of: Callable[..., Any], *arguments: Any) -> list[list[Any]]:
+    """Apply a function to the type of each element and to its codes."""
+    return [
+        [of(BLOCKS[i // 2][j // 3], *(int(codes[i, j]) for codes in arguments)) for j in range(6)] for i in range(4)
+    ]
+
+
+def test_scales_of_blocks_are_an_extension() -> None:
+    given, numbers, plain, bits = of_blocks(), tensor((4, 6), "f32"), tensor((4, 6), OTHER.text), tensor((4, 6), "i1")
+    function = f"""func.func @main(%a: {given}, %b: {given}) -> ({numbers}, {given}, {plain}, {given}, {bits}, {given}, {bits}, {given}) {{
+      %0 = stablehlo.uniform_dequantize %a : ({given}) -> {numbers}
+      %1 = stablehlo.uniform_quantize %0 : ({numbers}) -> {given}
+      %2 = stablehlo.uniform_quantize %a : ({given}) -> {plain}
+      %3 = stablehlo.multiply %a, %b : {given}
+      %4 = stablehlo.compare LT, %a, %b : ({given}, {given}) -> {bits}
+      %5 = stablehlo.select %4, %a, %b : {bits}, {given}
+      %6 = stablehlo.is_finite %a : ({given}) -> {bits}
+      %7 = stablehlo.constant() <{{value = dense<7> : tensor<4x6xi8>}}> : () -> {given}
+      return %0, %1, %2, %3, %4, %5, %6, %7 : {numbers}, {given}, {plain}, {given}, {bits}, {given}, {bits}, {given} }}"""
+    with pytest.raises(hu.errors.VerifyError, match="sub-channel") as caught:
+        hu.load(function)
+    assert "module attributes {halfulp.sub_channel}" in str(caught.value)
+    program = f"module attributes {{halfulp.sub_channel}} {{ {function} }}"
+    draw = np.random.default_rng(3)
+    a, b = (draw.integers(-128, 128, (4, 6)) for _ in range(2))
+    less = each_by_block(lambda q, x, y: q.number(x) < q.number(y), a, b)
+    expected: list[Any] = [
+        each_by_block(lambda q, x: float(q.number(x)), a),
+        a.tolist(),
+        each_by_block(lambda q, x: OTHER.stored(q.number(x)), a),
+        each_by_block(lambda q, x, y: q.stored(q.near(q.number(x) * q.number(y))), a, b),
+        less,
+        np.where(less, a, b).tolist(),
+        [[True] * 6] * 4,
+        [[7] * 6] * 4,
+    ]
+    for profile in ("stablehlo", "stablehlo-interpreter"):
+        assert run(program, np.int8(a), np.int8(b), profile=profile) == expected
+    # Ops that move elements reject these types.
+    moved = program.replace("stablehlo.constant()", '"stablehlo.reverse"(%a)').replace("() -> ", f"({given}) -> ")
+    with pytest.raises(hu.errors.VerifyError, match="must be ranked tensor of"):
+        hu.load(moved.replace("value = dense<7> : tensor<4x6xi8>", "dimensions = array<i64: 0>"))
+
+
 def test_lanes_of_a_batch() -> None:
     """The axis of the scales is that of a lane."""
     x, w, sums_ = (
