@@ -141,7 +141,6 @@ _FILES = {
     "iree_gpu": "iree_gpu",
     "chlo": "stablehlo.chlo_ops",
     "interpreter": "stablehlo.interpreter",
-    "sdy": "sdy",
     **{name: f"triton.{name}" for name in ("tt", "ttg", "ttng", "amdg")},
     "rocdl": "triton.amdg",
     "gluon": "triton.ttg",

@@ -532,12 +532,8 @@ def feeds_of(op: Operation) -> list[at.SymbolRefAttr]:
     return [each for each in given if isinstance(each, at.SymbolRefAttr)]
 
 
-def run_parallel(op: Operation, compiler: Compiler) -> Action:
-    """Return the action that runs interpreter.run_parallel."""
-    operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
-    rows = programs_of(op)
-    functions = [compiler.module.lookup(name, op) for row in rows for name in row]
-    feeds = [compiler.module.lookup(name, op) for name in feeds_of(op)]
+def in_turn(op: Operation, ended: Action) -> Segment:
+    """Return the segment that runs the processes of the grid of ``op`` in turn. ``ended``: acts after the last one."""
     schedule = Segment()
     schedule.steps, schedule.cost, schedule.op = (), 1, op
 
@@ -551,13 +547,35 @@ def run_parallel(op: Operation, compiler: Compiler) -> Action:
         if grid.waiting or any(grid.receivers.values()):
             raise undefined(op, "a process waits for one that has ended")
         del run.kept[_GRID]
-        return after
+        return ended(frame)
 
     schedule.control = go_on
+    return schedule
+
+
+def begun(frame: Frame, op: Operation, replicas: int, partitions: int) -> Grid:
+    """Begin a grid of processes, which will return to ``frame``. Raises Unsupported inside of another grid."""
+    kept = frame.slots[0].kept
+    if _GRID in kept:
+        raise Unsupported(
+            f"'{op.name}' runs in a process of another grid; halfulp runs one grid at a time",
+            location=op.location, op=op.name,
+        )  # fmt: skip
+    grid = kept[_GRID] = Grid(replicas, partitions, frame)
+    return grid
+
+
+def run_parallel(op: Operation, compiler: Compiler) -> Action:
+    """Return the action that runs interpreter.run_parallel."""
+    operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
+    rows = programs_of(op)
+    functions = [compiler.module.lookup(name, op) for row in rows for name in row]
+    feeds = [compiler.module.lookup(name, op) for name in feeds_of(op)]
+    schedule = in_turn(op, lambda frame: after)
 
     def start(frame: Frame) -> Segment:
         run: Run = frame.slots[0]
-        grid = run.kept[_GRID] = Grid(len(rows), len(rows[0]), frame)
+        grid = begun(frame, op, len(rows), len(rows[0]))
         grid.feeds = [function for function in feeds if function is not None]
         given, made = iter(operands), iter(results)
         for number, function in enumerate(functions):

@@ -1,7 +1,4 @@
-"""The dialect sdy of Shardy: how JAX says on which devices the parts of an array are (`shardy/dialect/sdy/ir`).
-
-Its attributes are read, kept and printed. On one device, which runs the whole program here, its ops give their operand.
-"""
+"""The attributes of the dialect sdy of Shardy (`shardy/dialect/sdy/ir`): on which devices the parts of an array are."""
 
 from __future__ import annotations
 
@@ -15,10 +12,6 @@ from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.base import quoted, spell_symbol
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, Parameter, ParameterForm
-from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import OnValues
-from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 sdy = d.Dialect("sdy", partial=True)
 
@@ -47,7 +40,8 @@ def _attribute(
         known = [definition() for definition in inner]
         for part in attribute.parts:
             symbol = isinstance(part, at.SymbolRefAttr) and part is attribute.values[0]
-            if not symbol and not (isinstance(part, DialectAttr) and part.definition in known):
+            named = symbol if known else isinstance(part, at.StringAttr)
+            if not named and not (isinstance(part, DialectAttr) and part.definition in known):
                 return f"'{part}' cannot be a part of it"
         return None
 
@@ -58,22 +52,39 @@ def _is_mesh(found: object) -> bool:
     return isinstance(found, at.SymbolRefAttr) or (isinstance(found, DialectAttr) and found.definition is MESH)
 
 
-def _made(definition: AttributeDefinition, p: Any) -> DialectAttr:
+def made(definition: AttributeDefinition, p: Any) -> DialectAttr:
+    """Read an attribute without its mnemonic."""
     return definition.attribute(definition.form.read(p))
 
 
-def _text(attribute: Any) -> str:
+def text_of(attribute: Any) -> str:
     """Return the text of an attribute without its mnemonic."""
     return str(attribute.spell_parameters({}))
 
 
-def _listed(p: Any, definition: AttributeDefinition, start: str, end: str) -> tuple[DialectAttr, ...]:
+def listed(p: Any, definition: AttributeDefinition, start: str, end: str) -> tuple[DialectAttr, ...]:
+    """Read attributes without their mnemonics between ``start`` and ``end``."""
     p.expect(start)
-    return tuple(p.until(end, lambda: _made(definition, p)))
+    return tuple(p.until(end, lambda: made(definition, p)))
 
 
-def _joined(attributes: Sequence[Any]) -> str:
-    return ", ".join(map(_text, attributes))
+def joined(attributes: Sequence[Any]) -> str:
+    """Return the text of several attributes without their mnemonics."""
+    return ", ".join(map(text_of, attributes))
+
+
+def _read_manual(p: Any) -> tuple[Any, ...]:
+    p.expect("{")
+    return (tuple(p.until("}", lambda: at.StringAttr(p.string()))),)
+
+
+MANUAL_AXES = _attribute(
+    "manual_axes",
+    0,
+    _read_manual,
+    lambda axes: f"{{{', '.join(quoted(axis.value) for axis in axes)}}}",
+    value="attributes",
+)
 
 
 def _read_axis(p: Any) -> tuple[Any, ...]:
@@ -89,7 +100,7 @@ _MESH_AXIS = _attribute(
 
 def _read_mesh(p: Any) -> tuple[Any, ...]:
     p.expect("<")
-    axes, ids = _listed(p, _MESH_AXIS, "[", "]"), ()
+    axes, ids = listed(p, _MESH_AXIS, "[", "]"), ()
     if p.take(","):
         kinds.word(p, "device_ids")
         p.expect("=")
@@ -101,7 +112,7 @@ def _read_mesh(p: Any) -> tuple[Any, ...]:
 
 def _spell_mesh(axes: Sequence[DialectAttr], ids: Sequence[int]) -> str:
     devices = f", device_ids=[{', '.join(map(str, ids))}]" if ids else ""
-    return f"<[{_joined(axes)}]{devices}>"
+    return f"<[{joined(axes)}]{devices}>"
 
 
 MESH = _attribute(
@@ -122,8 +133,8 @@ _PART = _attribute(
 _AXIS = _attribute(
     "axis_ref",
     4,
-    lambda p: (p.string(), _made(_PART, p) if p.take(":") else None),
-    lambda name, part: quoted(name) + ("" if part is None else f":{_text(part)}"),
+    lambda p: (p.string(), made(_PART, p) if p.take(":") else None),
+    lambda name, part: quoted(name) + ("" if part is None else f":{text_of(part)}"),
     lambda: _PART,
     name="string",
     sub_axis_info="perhaps",
@@ -138,7 +149,7 @@ def _read_dimension(p: Any) -> tuple[Any, ...]:
             closed = False
             p.expect("}")
             break
-        axes.append(_made(_AXIS, p))
+        axes.append(made(_AXIS, p))
         if not p.take(","):
             p.expect("}")
             break
@@ -150,7 +161,7 @@ def _read_dimension(p: Any) -> tuple[Any, ...]:
 
 
 def _spell_dimension(axes: Sequence[DialectAttr], closed: bool, priority: int | None) -> str:
-    inside = ", ".join([*map(_text, axes), *["?"] * (not closed)])
+    inside = ", ".join([*map(text_of, axes), *["?"] * (not closed)])
     return f"{{{inside}}}{'' if priority is None else f'p{priority}'}"
 
 
@@ -164,11 +175,11 @@ def _read_sharding(p: Any) -> tuple[Any, ...]:
     """Read a sharding without its mnemonic, such as ``<@mesh, [{"x"}, {?}]>``."""
     p.expect("<")
     start = p.pos
-    mesh = _made(MESH, p) if p.take("mesh") else p.attribute()
+    mesh = made(MESH, p) if p.take("mesh") else p.attribute()
     if not _is_mesh(mesh):
         p.error("expected a mesh or the symbol of one", start)
     p.expect(",")
-    dimensions = _listed(p, _DIMENSION, "[", "]")
+    dimensions = listed(p, _DIMENSION, "[", "]")
     axes: dict[str, tuple[DialectAttr, ...]] = {}
     while p.take(","):
         start = p.pos
@@ -176,7 +187,7 @@ def _read_sharding(p: Any) -> tuple[Any, ...]:
         if name not in ("replicated", "unreduced") or name in axes:
             p.error("expected replicated or unreduced, each once", start)
         p.expect("=")
-        axes[name] = _listed(p, _AXIS, "{", "}")
+        axes[name] = listed(p, _AXIS, "{", "}")
     p.expect(">")
     unreduced = axes.get("unreduced")
     return mesh, dimensions, axes.get("replicated", ()), *((unreduced,) if unreduced else ())
@@ -186,38 +197,38 @@ def _spell_sharding(
     mesh: Any, dimensions: Sequence[DialectAttr], replicated: Sequence[DialectAttr] = (),
     unreduced: Sequence[DialectAttr] = (),
 ) -> str:  # fmt: skip
-    shown = f"mesh{_text(mesh)}" if isinstance(mesh, DialectAttr) else spell_symbol(mesh.root)
+    shown = f"mesh{text_of(mesh)}" if isinstance(mesh, DialectAttr) else spell_symbol(mesh.root)
     more = ((", replicated", replicated), (", unreduced", unreduced))
-    lists = "".join(f"{name}={{{_joined(axes)}}}" for name, axes in more if axes)
-    return f"<{shown}, [{_joined(dimensions)}]{lists}>"
+    lists = "".join(f"{name}={{{joined(axes)}}}" for name, axes in more if axes)
+    return f"<{shown}, [{joined(dimensions)}]{lists}>"
 
 
 _SHARDED = {"mesh_or_ref": "attribute", "dim_shardings": "attributes", "replicated_axes": "attributes"}
 _PARTS = (lambda: MESH, lambda: _DIMENSION, lambda: _AXIS)
-_UNREDUCED = _attribute(
+UNREDUCED = _attribute(
     "sharding", 15, _read_sharding, _spell_sharding, *_PARTS, **_SHARDED, unreduced_axes="attributes"
 )
-_PLAIN = replace(
+PLAIN = replace(
     _attribute("sharding", 6, _read_sharding, _spell_sharding, *_PARTS, **_SHARDED),
-    longer=_UNREDUCED,
+    longer=UNREDUCED,
 )
 
 
 def _read_shardings(p: Any) -> tuple[Any, ...]:
     p.expect("<")
     p.expect("[")
-    found = tuple(p.until("]", lambda: _made(_PLAIN, p)))
+    found = tuple(p.until("]", lambda: made(PLAIN, p)))
     p.expect(">")
     return (found,)
 
 
-_PER_VALUE = _attribute(
+PER_VALUE = _attribute(
     "sharding_per_value",
     7,
     _read_shardings,
-    lambda shardings: f"<[{_joined(shardings)}]>",
-    lambda: _PLAIN,
-    lambda: _UNREDUCED,
+    lambda shardings: f"<[{joined(shardings)}]>",
+    lambda: PLAIN,
+    lambda: UNREDUCED,
     shardings="attributes",
 )
 _LAST = 17
@@ -242,7 +253,7 @@ _MAPPED = _attribute(
     factor_indices="signed numbers",
 )  # fmt: skip
 _TENSOR = _attribute(
-    "tensor_mapping", 9, lambda p: (_listed(p, _MAPPED, "[", "]"),), lambda mappings: f"[{_joined(mappings)}]",
+    "tensor_mapping", 9, lambda p: (listed(p, _MAPPED, "[", "]"),), lambda mappings: f"[{joined(mappings)}]",
     lambda: _MAPPED,
     dim_mappings="attributes",
 )  # fmt: skip
@@ -251,9 +262,9 @@ _KINDS = ("reduction", "need_replication", "permutation", "blocked_propagation")
 
 def _read_rule(p: Any) -> tuple[Any, ...]:
     p.expect("<")
-    operands = _listed(p, _TENSOR, "(", ")")
+    operands = listed(p, _TENSOR, "(", ")")
     p.expect("->")
-    results = _listed(p, _TENSOR, "(", ")")
+    results = listed(p, _TENSOR, "(", ")")
     sizes: list[int] = []
 
     def size() -> None:
@@ -280,7 +291,7 @@ def _read_rule(p: Any) -> tuple[Any, ...]:
 def _spell_rule(
     sizes: Sequence[int], operands: Sequence[DialectAttr], results: Sequence[DialectAttr], *rest: Any
 ) -> str:
-    text = f"<({_joined(operands)})->({_joined(results)})"
+    text = f"<({joined(operands)})->({joined(results)})"
     if sizes:
         text += f" {{{', '.join(f'{_symbol(place)}={size}' for place, size in enumerate(sizes))}}}"
     for name, factors in zip(_KINDS, rest, strict=False):
@@ -294,50 +305,6 @@ _RULE = _attribute(
     factor_sizes="signed numbers", operand_mappings="attributes", result_mappings="attributes",
     **dict.fromkeys((f"{name}_factors" for name in _KINDS), "signed numbers"), is_custom_rule="boolean",
 )  # fmt: skip
-for _definition in (_MESH_AXIS, MESH, _PART, _AXIS, _DIMENSION, _PLAIN, _PER_VALUE, _MAPPED, _TENSOR, _RULE):
+for _definition in (MANUAL_AXES, _MESH_AXIS, MESH, _PART, _AXIS, _DIMENSION, PLAIN, PER_VALUE, _MAPPED, _TENSOR, _RULE):
     sdy.attributes[_definition.name.partition(".")[2]] = _definition
-sdy.attributes["sharding with unreduced axes"] = _UNREDUCED
-
-# --- ops --------------------------------------------------------------------------------------------------------------
-
-
-def _is(*definitions: AttributeDefinition) -> d.AttributeConstraint:
-    words = definitions[0].name
-    return d.AttributeConstraint(
-        words, lambda found: isinstance(found, DialectAttr) and any(found.definition is each for each in definitions)
-    )
-
-
-def _form_of(read: Callable[[Any], at.Attribute], spell: Callable[[Any], str] = _text) -> Callable[..., ElementForm]:
-    def form(slots: Slots, name: str) -> ElementForm:
-        def parse(p: OpParser, state: OpReading) -> None:
-            state.properties[name] = read(p)
-
-        def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-            out.value(spell(operation.properties[name]))
-
-        return ElementForm(parse, print_)
-
-    return form
-
-
-CUSTOM_DIRECTIVES["SdySymbol"] = _form_of(lambda p: at.StringAttr(p.symbol()), lambda name: spell_symbol(name.value))
-CUSTOM_DIRECTIVES["SdyMesh"] = _form_of(lambda p: _made(MESH, p))
-CUSTOM_DIRECTIVES["SdySharding"] = _form_of(lambda p: _made(_PLAIN, p))
-
-sdy.op(
-    "mesh",
-    "custom<SdySymbol>($sym_name) `=` custom<SdyMesh>($mesh) attr-dict",
-    properties=(d.Property("mesh", _is(MESH)), d.Property("sym_name", d.STRING_ATTR)),
-    traits=(d.Trait.SYMBOL,),
-)
-for _mnemonic in ("sharding_constraint", "reshard"):
-    sdy.op(
-        _mnemonic,
-        "$input custom<SdySharding>($sharding) attr-dict `:` type($result)",
-        operands={"input": d.ANY},
-        results={"result": d.ANY},
-        properties=(d.Property("sharding", _is(_PLAIN, _UNREDUCED)),),
-        traits=(d.Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
-        evaluate=OnValues(lambda op, settings: lambda run, operands: operands),
-    )
+sdy.attributes["sharding with unreduced axes"] = UNREDUCED

@@ -1,0 +1,1 @@
+"""The dialect sdy of Shardy."""
