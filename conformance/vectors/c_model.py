@@ -77,7 +77,7 @@ class Order:
 
     @property
     def carried(self) -> frozenset[Role]:
-        """Return the roles that every format has a place for."""
+        """The roles of columns that all of its formats can hold."""
         return carried_by(self.formats)
 
     @property

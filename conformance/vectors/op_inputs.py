@@ -114,7 +114,7 @@ def corner_rows(case: OpCase, type_: ty.UniformQuantizedType, level: Level, seed
 
 
 def every_row(case: OpCase, type_: ty.UniformQuantizedType) -> Rows:
-    """Return every operand for every parameter."""
+    """Return the rows in which each operand meets each parameter of a quantised type."""
     width, period = case.operand_widths[0], len(places(type_))
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:

@@ -64,7 +64,9 @@ class OperandKind(Protocol):
         """Return the bits of a code."""
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Return codes in TestFloat's order, without duplicates. ``alone``: for the only operand of an op."""
+        """Return codes in TestFloat's order, without duplicates. ``alone``: the op has no other
+        operand.
+        """
 
     def random(self, seed: int, stream: int, start: int, count: int) -> Codes:
         """Return weighted random codes of rows ``start`` to ``start + count``."""

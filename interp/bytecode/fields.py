@@ -590,7 +590,7 @@ class Code:
     since: Schema = Schema.MLIR22
 
     def read(self, source: CodeSource) -> Thing:
-        """Read the object; the code itself has been read."""
+        """Read the fields that follow the number of the row, and return the object."""
         start = source.cursor.pos
         values: tuple[Any, ...] = ()
         for field in self.fields:
