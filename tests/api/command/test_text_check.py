@@ -58,6 +58,9 @@ def test_real_mlir(mlir: str, command: Command, write: Any) -> None:
     tool = find_mlir_opt(mlir)
     code, out, _ = command("translate", "--check", write("a.mlir", SUM), f"--mlir={mlir}")
     assert (code, out) == (0, f"{tool.name} {tool.version}: 1 module: 1 same text\n")
+    token = "func.func @f() {\n  %0 = stablehlo.create_token : !stablehlo.token\n  return\n}\n"
+    code, out, _ = command("translate", "--check", write("b.mlir", token), f"--mlir={mlir}")
+    assert (code, out.splitlines()[0]) == (3, "b.mlir:1: op of another dialect")
 
 
 @pytest.mark.torch_mlir
