@@ -37,6 +37,9 @@ _EXPORTS: Mapping[str, str] = {
     "Value": "halfulp.interp.values.value",
     "Buffer": "halfulp.interp.values.buffers",
     "Listener": "halfulp.interp.run.settings",
+    # Files of tensors
+    "open_tensors": "halfulp.tensors.opening",
+    "write_tensors": "halfulp.tensors.opening",
     # Sums
     "dot": "halfulp.summing",
     "matmul": "halfulp.summing",

@@ -71,6 +71,8 @@ from halfulp.sensitivities.sensitivity import sensitivity as sensitivity
 from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
+from halfulp.tensors.opening import open_tensors as open_tensors
+from halfulp.tensors.opening import write_tensors as write_tensors
 from halfulp.traces.error_report import exception_flags as exception_flags
 from halfulp.traces.trace import trace as trace
 
@@ -125,6 +127,7 @@ __all__ = [
     "neighbours",
     "next_down",
     "next_up",
+    "open_tensors",
     "p3109",
     "parse",
     "plot",
@@ -151,4 +154,5 @@ __all__ = [
     "which_chip",
     "write_bytecode",
     "write_portable",
+    "write_tensors",
 ]

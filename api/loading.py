@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from halfulp.inputs import read_file
+from halfulp.inputs import map_file, read_file
 from halfulp.interp import loading
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.blobs import MAGIC
@@ -223,8 +222,9 @@ def open_file(path: str | os.PathLike[str]) -> bytes | memoryview:
     """
     try:
         with Path(path).open("rb") as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(MAGIC)) == MAGIC:
-                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            mapped = stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(MAGIC)) == MAGIC
+        if mapped:
+            return map_file(path)
     except (OSError, ValueError):
         # `read_file` says why a file cannot be opened, and reads one that cannot be mapped.
         pass

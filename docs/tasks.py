@@ -214,6 +214,22 @@ print(blocks.scales, blocks.dequantize()[:4])
         },
     ),
     Task(
+        "Read and write weights",
+        "[Files of tensors](inputs.md#files-of-tensors) lists the kinds of files.",
+        {
+            "write_tensors": """
+hu.write_tensors("/tmp/golden.npz", {"x": np.float32([0.5, 1.5]), "y": hu.convert([0.3, 465], "bf16")})
+print(np.load("/tmp/golden.npz")["x"])
+""",
+            "open_tensors": """
+hu.write_tensors("/tmp/golden.safetensors", {"x": np.float32([0.5, 1.5]), "y": hu.convert([0.3, 465], "f8E4M3FN")})
+tensors = hu.open_tensors("/tmp/golden.safetensors")
+print(tensors)
+print(tensors["y"], tensors.types["x"])
+""",
+        },
+    ),
+    Task(
         "Run ops and programs",
         "[Running programs](running.md) describes arguments, batches and speed. [Ops](ops.md) lists all ops.",
         {

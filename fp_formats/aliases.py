@@ -139,6 +139,15 @@ DTYPE_NAMES: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 """The formats that have a dtype in NumPy or ml_dtypes, with its name: the first of their aliases."""
 
+FILE_DTYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "F4": "f4E2M1FN", "F6_E2M3": "f6E2M3FN", "F6_E3M2": "f6E3M2FN", "F8_E5M2": "f8E5M2", "F8_E4M3": "f8E4M3FN",
+        "F8_E8M0": "f8E8M0FNU", "F8_E4M3FNUZ": "f8E4M3FNUZ", "F8_E5M2FNUZ": "f8E5M2FNUZ", "F16": "f16", "BF16": "bf16",
+        "F32": "f32", "F64": "f64",
+    }
+)  # fmt: skip
+"""The float dtypes of safetensors, which are spelled exactly so: its F8_E4M3 is f8E4M3FN, and not MLIR's f8E4M3."""
+
 _E4M3 = {
     "f8E4M3FN": "OCP, torch, NVIDIA: up to 448, NaN, no infinity",
     "f8E4M3": "IEEE style, ml_dtypes.float8_e4m3: up to 240, NaN and infinity",
@@ -196,6 +205,8 @@ def known_as(name: str) -> str | None:
     """
     if name in ALL_FORMATS:
         return name
+    if name in FILE_DTYPES:
+        return FILE_DTYPES[name]
     if len(name) > _LONGEST:
         return None
     key = _key(_PREFIX.sub("", name.strip(), count=1))

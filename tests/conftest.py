@@ -195,6 +195,7 @@ OUTSIDE = {
         "torch-mlir", "HALFULP_REQUIRE_TORCH_MLIR", partial(not_installed, "torch_mlir", "mlir"), ("mark.torch_mlir",)
     ),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", partial(not_installed, "torch", "torch"), ("mark.torch",)),
+    "arrow": Outside("pyarrow", "HALFULP_REQUIRE_ARROW", partial(not_installed, "pyarrow", "arrow"), ("mark.arrow",)),
     "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),
     "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", partial(not_installed, "jax", "jax"), ("mark.jax",)),
     "onnx": Outside(

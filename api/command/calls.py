@@ -40,6 +40,8 @@ inputs:
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
   --input=@a.npy               an array with the dtype of the argument, or with raw bits: unsigned integers, or for more
                                than 64 bits uint64 words on a last axis, least significant first
+  --input=@m.safetensors:NAME  a tensor of a file that hu.open_tensors reads: .safetensors, .gguf (f32 numbers; NAME/scales
+                               and NAME/elements are parts of blocks), .npz, .pt, .arrow, .parquet
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
   A memref is given like a tensor.
 Elements are decimal numbers (read like literals in MLIR), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
@@ -58,6 +60,8 @@ outputs:
   --output=@y.npy              write the first result to a file instead of stdout (repeat it for the next result). Types
                                that .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths
                                than 1, 8, 16, 32 and 64) are written as raw bits. --input=@y.npy reads them.
+  --output=@y.npz:NAME         write the result to a .npz or .safetensors file, with the other results that name this
+                               file. Without :NAME it is result0, result1, ...
   --expected-output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
   The contents of the given memrefs after the run are printed after the results: argument[0]: 4xf32=1 2 3 4
   After the results, both options continue with these contents, in order.
@@ -99,7 +103,7 @@ class InputOptions(SemanticsOptions):
 class ResultOptions(InputOptions):
     """The options of all commands that show or compare results."""
 
-    output: tuple[str, ...] = repeated("@FILE", "write the next result to a .npy file")
+    output: tuple[str, ...] = repeated("@FILE", "write the next result to a .npy, .npz or .safetensors file")
     expected_output: tuple[str, ...] = repeated(
         "VALUE", "compare the next result with this value", alias="--expected_output"
     )
@@ -318,9 +322,10 @@ def deliver(
     """
     code = SUCCESS
     memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]
+    outputs = options.Outputs()
     for index, (name, value) in enumerate([*((f"result[{k}]", value) for k, value in enumerate(results)), *memory]):
         if index < len(arguments.output):
-            options.write_npy(arguments.output[index][1:], value)
+            outputs.put(arguments.output[index][1:], value, re.sub(r"\W", "", name))
         else:
             write(f"{name}: {(spell or spell_value)(value)}\n")
         # One stream after the other, so that a terminal shows them in this order.
@@ -333,6 +338,7 @@ def deliver(
         for line in options.differences(expected[index], value) if index < len(expected) else ():
             say(f"error: {name}: {line}")
             code = max(code, DIFFERENT)
+    outputs.finish()
     return code
 
 

@@ -17,13 +17,13 @@ from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
 from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, write
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
-from halfulp.command.values import naming, profile_named, properties_of, read_npy
+from halfulp.command.values import array_of_file, naming, profile_named, properties_of
 from halfulp.described import argument, first_given, flag, option, profile_option, repeated
 from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.dot import explain_dot, operand_codes
 from halfulp.explanations.op import explained_ops, signature_of
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.inputs import read_file, write_file
+from halfulp.inputs import write_file
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
@@ -225,7 +225,10 @@ def _numbers(text: str | None, name: str) -> Any:
     if text is None:
         return None
     if text.startswith("@"):
-        return read_npy(read_file(text[1:]), text[1:])
+        found = array_of_file(text[1:])
+        if isinstance(found, bytes):
+            raise InputError(f"--{name}: {text[1:]!r} is not a .npy file, nor one of tensors")
+        return found
     numbers: list[str] = []
     for word in re.split(r"[\s,]+", text.strip()):
         repeated = _REPEATED.fullmatch(word)

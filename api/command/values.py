@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -24,13 +23,14 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
 from halfulp.interp.text.parser import parse_attribute
-from halfulp.interp.values.coerce import natural_array, natural_dtypes
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
 from halfulp.interp.values.spelling import spell_element, spell_type
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile, as_profile
 from halfulp.semantics.random_sources import source_of
+from halfulp.tensors.archives import holds_naturally, npy_bytes, read_npy
+from halfulp.tensors.opening import is_written, open_tensors, split_name, write_archive
 
 NPY_MAGIC = b"\x93NUMPY"
 MOST_DIFFERENCES = 100
@@ -92,6 +92,8 @@ def read_value(
 
     Raises InputError, ParseError, TypeMismatch.
     """
+    if text.lstrip().startswith("@"):
+        return _from_file(text.strip()[1:], type_, what, vscale)
     head, mark, rest = _split(text)
     if mark == ":":
         with naming(what, text, sources):
@@ -105,8 +107,6 @@ def read_value(
             with naming(what, text, sources):
                 return _elements(given, rest, vscale)
         return _from_file(rest[1:], given, what, vscale)
-    if head.startswith("@"):
-        return _from_file(head[1:], type_, what, vscale)
     if type_ is None:
         raise InputError(f"{what}: '{_short(text)}' has no type", hint='write type=elements, as in "4xf32=1 2 3 4"')
     with naming(what, text, sources):
@@ -139,48 +139,32 @@ def check_size(value: Value, what: str, limit: int) -> None:
 
 
 def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) -> Value:
-    """Read a value from a .npy file, or, if the type is given, from raw little-endian elements."""
+    """Read a value from a .npy file, a tensor of a file of tensors, or, if the type is given, raw little-endian
+    elements.
+    """
     if not path:
         raise InputError(f"{what}: @ needs the name of a file")
-    if path.lower().endswith(".npz"):
-        raise InputError(
-            f"{what}: {path!r} is an archive of arrays (.npz), but one array is expected (.npy)",
-            hint=f"np.save('x.npy', np.load({path!r})['NAME']), then @x.npy",
-        )
-    data = read_file(path)
-    if data.startswith(NPY_MAGIC):
-        array = read_npy(data, path)
-        return Value.from_numpy(array) if type_ is None else _from_array(array, type_, f"{what}: {path}", vscale)
+    with _prefixed(what):
+        found = array_of_file(path)
+        if isinstance(found, Value):
+            return found if type_ is None else to_value(found, type_, what, vscale)
+    if isinstance(found, np.ndarray):
+        return Value.from_numpy(found) if type_ is None else _from_array(found, type_, f"{what}: {path}", vscale)
     if type_ is None or path.endswith(".npy"):
         raise InputError(
             f"{what}: {path!r} is not a .npy file", hint="raw little-endian elements need a type: 4xf32=@file.bin"
         )
-    return _from_raw(data, type_, f"{what}: {path}", vscale)
+    return _from_raw(found, type_, f"{what}: {path}", vscale)
 
 
-def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
-    """Read the array of a .npy file. Raise InputError for one that is malformed, too short, or holds Python objects."""
-    stream = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(stream)
-        read: Callable[..., Any] = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version, np.lib.format.read_array_header_2_0)
-        shape, _, dtype = read(stream)
-        if dtype.hasobject:
-            raise InputError(f"{path!r} holds Python objects (dtype {dtype}), which are never loaded")
-        # NumPy would allocate the memory that the header promises before it reads the data.
-        present, needed = len(data) - stream.tell(), prod(shape) * dtype.itemsize
-        if present < needed:
-            raise InputError(f"{path!r} is cut short: its header promises {needed} bytes of data, {present} are there")
-        stream.seek(0)
-        array: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
-    except InputError:
-        raise
-    except Exception as error:  # NumPy's parser of the header may raise many kinds of errors
-        raise InputError(f"{path!r} is not a readable .npy file: {str(error).splitlines()[0]}") from None
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+def array_of_file(path: str) -> Value | npt.NDArray[Any] | bytes:
+    """Return what ``@FILE`` or ``@FILE:NAME`` means: a tensor of a file that `open_tensors` reads, the array of a .npy
+    file, or the bytes of any other file. Raises HalfulpError.
+    """
+    if (named := split_name(path)) is not None:
+        return open_tensors(named[0]).given(named[1])
+    data = read_file(path)
+    return read_npy(data, path) if data.startswith(NPY_MAGIC) else data
 
 
 def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int | None) -> Value:
@@ -239,28 +223,29 @@ def _short(text: str) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def holds_naturally(element: ty.Type) -> bool:
-    """Tell whether a .npy file can hold an array of this element type: NumPy itself has its dtype, and not only
-    ml_dtypes.
-    """
-    dtype = natural_dtypes().get(element)
-    return dtype is not None and dtype.kind in "biuf" and dtype.isbuiltin == 1
+class Outputs:
+    """The files that ``--output`` names. A file of several tensors is written when all are known."""
 
+    def __init__(self) -> None:
+        self._archives: dict[str, dict[str, Value]] = {}
 
-def stored_array(value: Value) -> npt.NDArray[Any]:
-    """Return the array that ``--output`` writes: the elements in their dtype if a .npy file can store it, else the raw
-    codes.
-    """
-    if code_layout(value.element_type)[0] == np.dtype(object):
-        raise InputError(f"values of type '{value.type}' cannot be written to a file")
-    return natural_array(value.element_type, value.bits) if holds_naturally(value.element_type) else value.bits
+    def put(self, place: str, value: Value, name: str) -> None:
+        """Write a value as a .npy file, completely or not at all; or keep it for ``FILE.npz:NAME`` or
+        ``FILE.safetensors:NAME``. ``name``: the name of a tensor without one. Raises InputError.
+        """
+        found = split_name(place)
+        if found is None or not is_written(found[0]):
+            write_file(place, npy_bytes(value))
+            return
+        held = self._archives.setdefault(found[0], {})
+        if (found[1] or name) in held:
+            raise InputError(f"--output=@{place}: two results have the name {found[1] or name!r}")
+        held[found[1] or name] = value
 
-
-def write_npy(path: str, value: Value) -> None:
-    """Write a value as a .npy file, completely or not at all. Raises InputError."""
-    stream = io.BytesIO()
-    np.save(stream, stored_array(value), allow_pickle=False)
-    write_file(path, stream.getbuffer())
+    def finish(self) -> None:
+        """Write the files of several tensors. Raises InputError."""
+        for path, values in self._archives.items():
+            write_archive(path, values)
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

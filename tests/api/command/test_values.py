@@ -253,16 +253,6 @@ def test_npy_files_that_do_not_fit(data: bytes, message: str, command: Command, 
     assert message in err
 
 
-def test_archives_of_arrays_are_told_apart(command: Command, write: Any) -> None:
-    path = write("identity.mlir", IDENTITY)
-    np.savez("x.npz", a=np.zeros(4, np.float32))
-    for given in ("@x.npz", "4xf32=@x.npz"):
-        code, out, err = command("run", path, "--function=f32x4", f"--input={given}")
-        assert (code, out) == (2, "")
-        assert "<input 0>: 'x.npz' is an archive of arrays (.npz), but one array is expected (.npy)" in err
-        assert "hint: np.save('x.npy', np.load('x.npz')['NAME']), then @x.npy" in err
-
-
 def test_big_endian_arrays_keep_their_numbers(command: Command, write: Any) -> None:
     path = write("identity.mlir", IDENTITY)
     np.save("x.npy", np.array([1, 2, 3, 4], ">f4"))
