@@ -40,8 +40,8 @@ inputs:
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
   --input=@a.npy               an array with the dtype of the argument, or with raw bits: unsigned integers, or for more
                                than 64 bits uint64 words on a last axis, least significant first
-  --input=@m.safetensors:NAME  a tensor of a file that hu.open_tensors reads: .safetensors, .gguf (f32 numbers; NAME/scales
-                               and NAME/elements are parts of blocks), .npz, .pt, .arrow, .parquet
+  --input=@m.safetensors:NAME  a tensor of a file: .safetensors, .gguf (f32 numbers; NAME/scales and NAME/elements are
+                               parts of blocks), .npz, .pt, .arrow, .parquet
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
   A memref is given like a tensor.
 Elements are decimal numbers (read like literals in MLIR), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
