@@ -282,6 +282,19 @@ def _verify_broadcast(element: Callable[[ty.Type], ty.Type]) -> Rule:
     return check
 
 
+def _spread(op: Operation, value: SSAValue) -> SSAValue:
+    """Return an operand of an op that broadcasts, in the shape of the result: the result of a broadcast_in_dim, if that
+    is another shape. XLA's way to divide depends on this.
+    """
+    type_ = ty.with_element(op.results[0].type, ty.element_type(value.type))
+    if type_ == value.type:
+        return value
+    name = "stablehlo.broadcast_in_dim"
+    rank = len(_shape(type_))
+    dims = at.DenseArrayAttr(ty.I64, tuple(range(rank - len(ty.shape_of(value.type) or ()), rank)))
+    return Operation(name, default_registry().find(name), [value], [type_], {"broadcast_dimensions": dims}).results[0]
+
+
 def _broadcasting(name: str) -> OnValues:
     """Return the evaluator of an op that broadcasts its operands to one shape. ``name``: that of the elementwise op."""
 
@@ -295,9 +308,8 @@ def _broadcasting(name: str) -> OnValues:
             for prop, like in (("comparison_direction", DIRECTION), ("compare_type", COMPARISON_TYPE))
             if prop in op.properties
         }
-        inner = Operation(
-            name, default_registry().find(name), list(map(SSAValue, types)), [op.results[0].type], properties
-        )
+        given = [_spread(op, value) for value in op.operands]
+        inner = Operation(name, default_registry().find(name), given, [op.results[0].type], properties)
         inner.source, inner.token = op.source, op.token
         evaluator = evaluator_of(inner)
         if isinstance(evaluator, Elementwise):

@@ -6,6 +6,7 @@ an error, and that halfulp reports undefined behavior.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise, product
 from typing import Any, NamedTuple
@@ -350,6 +351,39 @@ def test_averages_and_shares_are_those_of_xla() -> None:
         for profile in ("xla-cpu", "stablehlo") if kind is f32 else ("xla-cpu",):
             for found, right in zip(hu.run(module, given, profile=profile), expected, strict=True):
                 assert same(found.numpy(), np.asarray(right)) == (profile == "xla-cpu")
+
+
+# The shapes of the operands of a division that broadcasts, and whether XLA inverts the divisor: a broadcast one.
+BROADCAST_DIVISIONS: tuple[tuple[tuple[int, ...], tuple[int, ...], bool], ...] = (
+    ((4, 6), (), True), ((4, 6), (6,), True), ((4, 6), (4, 1), True), ((4, 1), (6,), True), ((4, 6), (4, 6), False),
+    ((6,), (4, 6), False), ((), (4, 6), False),
+)  # fmt: skip
+
+
+def broadcast_divisions() -> Iterator[tuple[str, Any, Any, Any, Any]]:
+    """Yield programs with two operands, the quotients rounded once, and those that XLA computes."""
+    draw = np.random.default_rng(16)
+    for first, second, inverted in BROADCAST_DIVISIONS:
+        one, other = (np.asarray(draw.random(shape) + 0.1, np.float32) for shape in (first, second))
+        types = [f"tensor<{''.join(f'{size}x' for size in shape)}f32>" for shape in (first, second)]
+        head = f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> tensor<4x6xf32>"
+        divide = f"chlo.broadcast_divide %a, %b : ({types[0]}, {types[1]}) -> tensor<4x6xf32>"
+        text = f"{head} {{ %r = {divide} return %r : tensor<4x6xf32> }}"
+        yield text, one, other, one / other, one * (np.float32(1) / other) if inverted else one / other
+
+
+def test_divisions_that_broadcast() -> None:
+    for text, one, other, quotient, by_xla in broadcast_divisions():
+        assert same(hu.run(text, one, other)[0].numpy(), quotient)
+        assert same(hu.run(text, one, other, profile="xla-cpu")[0].numpy(), by_xla)
+
+
+@pytest.mark.jax
+def test_divisions_that_broadcast_are_those_of_xla(reference: Reference) -> None:
+    for text, one, other, _, by_xla in broadcast_divisions():
+        found = reference.compiled(text, [one, other])
+        assert found is not None
+        assert same(found[0], by_xla)
 
 
 def in_two_sums(image: Any, kernel: Any) -> Any:
