@@ -350,6 +350,12 @@ class FloatChoices:
     )
     denormals: str = one_of("subnormal operands and results", **_FLUSHING)
     denormal_zero: str = one_of("the zero that `denormals` puts in place of a subnormal", **_ZEROS)
+    flushed_formats: str = one_of(
+        "the formats for which `denormals` holds",
+        all="all",
+        wide="those with exponents as small as f32's, such as bf16, f32 and f64; others keep subnormals (XLA on a CPU "
+        "computes them in f32, where these are normal)",
+    )
     denormals_f32: str = one_of(
         "`denormals` for f32 alone, like LLVM's attribute `denormal-fp-math-f32`",
         as_others="as `denormals` says",
@@ -412,7 +418,9 @@ class FloatPolicy(FloatChoices):
 
     def flushing(self, fmt: FloatFormat) -> Flushing:
         """Return the rule by which operands and results of a format are flushed."""
-        return self._flushing_f32 if fmt.name == "f32" else self._flushing
+        if fmt.name == "f32":
+            return self._flushing_f32
+        return _KEEPS if self.flushed_formats == "wide" and fmt.emin > _EMIN_F32 else self._flushing
 
     @cached_property
     def _flushing(self) -> Flushing:
@@ -462,6 +470,11 @@ def _flushing(denormals: str, zero: str) -> Flushing:
     operands = denormals in ("flush_operands", "flush_both", "flush_both_delivered")
     delivered = denormals.endswith("_delivered")
     return Flushing(operands, delivered or denormals in ("flush_results", "flush_both"), zero == "positive", delivered)
+
+
+_KEEPS = _flushing("ieee", "signed")
+_EMIN_F32 = -126
+"""The smallest exponent of a normal number of f32."""
 
 
 def _saturation(choice: str, fmt: FloatFormat) -> Saturation:

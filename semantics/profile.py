@@ -198,7 +198,7 @@ class Profile(FloatChoices, _Named):
     narrow_subnormals: str = policy.one_of(
         "subnormals in conversions of StableHLO from and to floats of up to 16 bits",
         as_others="as `denormals` and `denormals_f32` say",
-        ieee="are kept",
+        ieee="are kept, except those of bf16 converted to f64, which pass through f32",
     )
 
     def __init__(self, name: str = "", base: str = "spec", **given: str | None) -> None:
@@ -356,7 +356,8 @@ _ROWS: dict[str, dict[str, str]] = {
         "float_to_zeroless": "smallest_up",
         "wide_source": "bf16_through_f32",
         "float_to_int": "saturate",
-        "denormals_f32": "flush_both",
+        "denormals": "flush_both",
+        "flushed_formats": "wide",
         "narrow_subnormals": "ieee",
         "reduction_blocks": "of_32",
         "sum_type": "at_least_f32",

@@ -198,7 +198,8 @@ def nonzero(width: int) -> Kernel:
 
 def convert(source: FloatFormat, target: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of a conversion between floats, to nearest even."""
-    if profile.narrow_subnormals == "ieee" and min(source.bits, target.bits) <= 16:
+    widened = source.name == "bf16" and target.name == "f64"
+    if profile.narrow_subnormals == "ieee" and min(source.bits, target.bits) <= 16 and not widened:
         profile = replace(profile, name="", denormals="ieee", denormals_f32="as_others")
     return casts.convert(source, target, Rounding.TO_NEAREST_EVEN, 0, profile)
 
@@ -347,17 +348,23 @@ def square(fmt: FloatFormat, profile: Profile) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def sign_of_float(fmt: FloatFormat) -> Kernel:
+def sign_of_float(fmt: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of the sign of a float: -1 or 1; a zero or a NaN is returned as it is."""
+    policy = profile.arithmetic
+    flushes = policy.flushing(fmt).operands
     ones = [scalar.from_integer(fmt, number).code for number in (1, -1)]
 
     def scalar_(a: int) -> Scalar:
+        if flushes:
+            a = scalar.flush(fmt, a, policy).code
         number = scalar.value(fmt, a)
         if number == 0 or (number is None and fmt.is_nan(a)):
             return a
         return ones[bool(fmt.sign_mask and a & fmt.sign_mask)]
 
     def array(a: Codes) -> Outcome:
+        if flushes:
+            a = fast.flush(fmt, a, policy).codes
         kept = fast.is_nan(fmt, a) | _is_zero(fmt, a)
         one, minus_one = (a.dtype.type(code) for code in ones)
         return Outcome((np.where(kept, a, np.where(float_unit.has_sign(fmt, a), minus_one, one)),))

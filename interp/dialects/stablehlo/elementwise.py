@@ -224,7 +224,7 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     "round_nearest_even": ("FQ", "FQ", _integral("roundeven")),
     "rsqrt": ("FCQ", "FCQ", function_of_one("rsqrt")),
     "sign": ("SFCQ", "SFCQ", {
-        Kind.SIGNED: _of_width(semantics.sign), Kind.FLOAT: lambda e: semantics.sign_of_float(e.format),
+        Kind.SIGNED: _of_width(semantics.sign), Kind.FLOAT: lambda e: semantics.sign_of_float(e.format, e.profile),
         Kind.COMPLEX: lambda e: complex_numbers.function("sign", e.format, e.profile),
     }),
     "sine": ("FCQ", "FCQ", function_of_one("sin")),

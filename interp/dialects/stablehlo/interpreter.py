@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
@@ -16,6 +17,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnFrames, OnValues
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.printing import show
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.spelling import printed
 
 interpreter = d.Dialect("interpreter")
 
@@ -74,6 +79,22 @@ interpreter.op(
     verify=_verify_programs,
     verify_symbols=_verify_functions,
     evaluate=OnFrames(run_parallel, no_lanes=True),
+)
+
+
+def _print(op: Operation, settings: Settings) -> Function:
+    def print_(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        show(op, settings, f"{op.operands[0].type} {printed(operands[0])}\n", operands)
+        return ()
+
+    return print_
+
+
+interpreter.op(
+    "print",
+    "$operand attr-dict `:` type($operand)",
+    operands={"operand": ANY_TENSOR},
+    evaluate=OnValues(_print),
 )
 interpreter.op(
     "probe",

@@ -52,6 +52,9 @@ def reduction(op: str, source: str, target: str, dimensions: str = "[0]") -> str
       return %r : {target} }}"""
 
 
+EQUAL = """func.func @main(%a: tensor<2xf64>, %b: tensor<2xf64>) -> tensor<2xi1> {
+  %r = stablehlo.compare EQ, %a, %b : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xi1>
+  return %r : tensor<2xi1> }"""
 TOTAL = """func.func @main(%a: tensor<5xf32>, %b: tensor<5xf32>) -> tensor<5xi1> {
   %r = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
   return %r : tensor<5xi1> }"""
@@ -115,7 +118,7 @@ f32, i32, i8, u8 = scalars.float32, scalars.int32, scalars.int8, scalars.uint8
 row_of: Any = Row
 bf16, f4, e8m0 = ml_dtypes.bfloat16, ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e8m0fnu
 E4M3FN, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
-I3, TINY = "tensor<3xi32>", f32([1e-40, -1e-40])
+I3, TINY, TINY_F64 = "tensor<3xi32>", f32([1e-40, -1e-40]), np.array([1e-310, -1e-310])
 THREES, ZEROS = i32([7, -7, -(2**31)]), i32([0, 0, 0])
 ORDERED = (f32([-0.0, -np.nan, 1, np.nan, -1]), f32([0.0, -1, np.nan, 1, -0.0]))
 BLOCKED = np.random.default_rng(3).normal(size=1000).astype(f32)
@@ -197,6 +200,12 @@ ROWS: dict[str, Row] = {
     "by a broadcast": divided(division(SPREAD, ", %b: E"), 3, True, f32(3)),
     "by a broadcast of what has another use": divided(division(SPREAD + OTHER_USE, ", %b: E", operands="%f, %d"), 3, False, f32(3)),
     "small floats": row_of(binary("add", "tensor<2xf32>"), (TINY, TINY), *[TINY + TINY] * 2, f32([0.0, -0.0])),
+    "small floats of f64": row_of(binary("add", "tensor<2xf64>"), (TINY_F64, TINY_F64), *[TINY_F64 + TINY_F64] * 2, np.array([0.0, -0.0])),
+    "small floats of bf16": row_of(binary("add", "tensor<2xbf16>"), (codes(bf16, 1, 0x8003), codes(bf16, 1, 0x8003)), *[codes(bf16, 2, 0x8006)] * 2, codes(bf16, 0, 0x8000)),
+    "small floats of f16": row_of(binary("add", "tensor<2xf16>"), (codes(np.float16, 1, 0x8003), codes(np.float16, 1, 0x8003)), *[codes(np.float16, 2, 0x8006)] * 3),
+    "small floats of f64 compared": row_of(EQUAL, (TINY_F64, TINY_F64 * 0), *[np.array([False, False])] * 2, np.array([True, True])),
+    "signs of small floats": row_of(unary("sign", "tensor<2xf32>", "tensor<2xf32>"), (TINY,), *[f32([1, -1])] * 2, f32([0.0, -0.0])),
+    "small floats of bf16 to f64": row_of(unary("convert", "tensor<2xbf16>", "tensor<2xf64>"), (codes(bf16, 1, 0x8003),), *[np.array([2.0**-133, -3 * 2.0**-133])] * 2, np.array([0.0, -0.0])),
     "small floats to bf16": row_of(unary("convert", "tensor<2xf32>", "tensor<2xbf16>"), (TINY,), *[TINY.astype(bf16)] * 3),
 }  # fmt: skip
 
@@ -462,6 +471,8 @@ def test_each_new_field_alone() -> None:
         "by a constant": ("divisors=inverted", "xla"),
         "sum of bf16 products": ("sum_type=at_least_f32", "xla"),
         "small floats": ("denormals_f32=flush_both", "xla"),
+        "small floats of f16": ("denormals=flush_both,flushed_formats=wide", "xla"),
+        "small floats of bf16": ("denormals=flush_both", "xla"),
     }
     for name, (setting, column) in alone.items():
         row = ROWS[name]
