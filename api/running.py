@@ -75,6 +75,7 @@ class TraceKeywords(CallKeywords, total=False):
     batch: bool
     mma: str | Accumulator
     grid: tuple[int, ...] | int | None
+    fp_fusion: bool
     random: str | None
     swizzle: Swizzle
     check_hints: bool

@@ -149,6 +149,9 @@ class FunctionOptions(CallOptions, InputOptions):
         "NAME", "the function to call (default: the only public one, or @main); @a::@b for a nested one"
     )
     grid: str | None = option("X,Y,Z", "the number of programs of a kernel of Triton; Y and Z may be left out")
+    fp_fusion: Literal["on", "off"] | None = choice(
+        ("on", "off"), "in a kernel of Triton with a target, fuse products into additions as LLVM does (default: on)"
+    )
     random: str | None = option(
         "SOURCE",
         "the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
@@ -182,6 +185,8 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
         keywords["mma"] = options.model_of(keywords["mma"])
     if "grid" in keywords:
         keywords["grid"] = _grid(keywords["grid"])
+    if "fp_fusion" in keywords:
+        keywords["fp_fusion"] = keywords["fp_fusion"] == "on"
     if "random" in keywords:
         keywords["random"] = options.source_of_bits(keywords["random"])
     return {**keywords, "profile": options.profile_named(keywords["profile"])}

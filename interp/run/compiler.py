@@ -136,12 +136,22 @@ class FunctionCompiler(evaluators.Compiler):
 
     def compile(self) -> frames.FunctionCode:
         """Compile the whole function."""
-        entry, evaluator = self.region(self.function.regions[0]), evaluators.evaluator_of(self.function)
+        entry, evaluator = self.region(self.function.regions[0]), self.evaluator(self.function)
         if isinstance(evaluator, evaluators.Entry):
             entry.steps = (evaluator.build(self.function, self), *entry.steps)
         return frames.FunctionCode(self.function, self._template, entry)
 
+    def evaluator(self, op: Operation) -> Any:
+        """Return the evaluator of an op; None if there is none."""
+        return evaluators.evaluator_of(op)
+
     # --- values that are not needed any more ---
+
+    def _read(self, op: Operation, evaluator: Any) -> Sequence[SSAValue]:
+        """Return the values that an op reads: those that it names, and those that its evaluator asks for."""
+        if isinstance(evaluator, evaluators.OnValues):
+            return [*op.used_values, *evaluator.reads(op)]
+        return op.used_values
 
     def _large(self, type_: ty.Type) -> bool:
         """Tell whether values of a type may take so much memory that they are released after their last use."""
@@ -166,11 +176,11 @@ class FunctionCompiler(evaluators.Compiler):
         """
         last: dict[SSAValue, Operation | None] = {}
         for op in self.function.walk():
-            evaluator = evaluators.evaluator_of(op)
+            evaluator = self.evaluator(op)
             control = isinstance(evaluator, evaluators.OnFrames)
             stays = control and (op.regions or not self.one_at_a_time)
             passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
-            for value in op.used_values:
+            for value in self._read(op, evaluator):
                 if self._large(value.type):
                     here = not stays and self._home(value) is op.parent and id(value) not in passed_to
                     here = here and last.get(value, op) is not None
@@ -194,7 +204,7 @@ class FunctionCompiler(evaluators.Compiler):
         cost = begin = 0
         for index, op in enumerate(block.operations):
             cost += 1
-            evaluator = evaluators.evaluator_of(op)
+            evaluator = self.evaluator(op)
             if isinstance(evaluator, evaluators.OnFrames):
                 steps += pieces.taken()
                 after = self._after = frames.Segment()
@@ -264,7 +274,7 @@ class FunctionCompiler(evaluators.Compiler):
 
     def part(self, op: Operation) -> frames.Step:
         """Return the step of an op, as `Compiler.part` defines."""
-        step = self._unobserved(op, evaluators.evaluator_of(op))
+        step = self._unobserved(op, self.evaluator(op))
         assert step is not None
         return step
 

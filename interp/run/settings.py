@@ -312,7 +312,8 @@ class Settings:
         default="exact",
         metadata=about(
             "how tile operations add up: 'exact' (rounded once), 'ieee' (fused multiply-adds one after the other), "
-            "'chip:NAME' (as the matrix unit of that chip), or an `Accumulator` (also as text, 'custom:bits=25')"
+            "'chip:NAME' (as the matrix unit of that chip), or an `Accumulator` (also as text, 'custom:bits=25'). A "
+            "kernel of Triton with a target is computed by the chip of the target instead of 'exact'"
         ),
     )
     grid: tuple[int, ...] | int | None = field(
@@ -320,6 +321,13 @@ class Settings:
         metadata=about(
             "the number of programs of a kernel of Triton along x, y and z: ``(4, 1)``, or an integer; those left out "
             "are 1"
+        ),
+    )
+    fp_fusion: bool = field(
+        default=True,
+        metadata=about(
+            "the option ``enable_fp_fusion`` of Triton's compiler, of which the text of a kernel says nothing: "
+            "products of a kernel with a target are fused into additions, as LLVM does"
         ),
     )
     random: str | None = field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.triton import gpu_rules
+from halfulp.interp.dialects.triton import casts, gpu_rules, local
 from halfulp.interp.dialects.triton.forms import I16_ATTR, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, ORDERING, RMW
 from halfulp.interp.dialects.triton.types import follows, mask_type
@@ -182,6 +182,7 @@ declare_rows(
         Row("cluster_barrier_arrive", "", "attr-dict"),
         Row("cluster_barrier_wait", "", "attr-dict"),
     ),
+    {**local.OF_AMDG, "scaled_upcast_fp4": casts.SCALED_FP4, "scaled_upcast_fp8": casts.SCALED_FP8},
 )
 
 # --- rocdl ------------------------------------------------------------------------------------------------------------
@@ -213,4 +214,5 @@ declare_rows(
         Row("barrier", "", "attr-dict"),
         Row("sched.barrier", "", "custom<BareFlags>($mask) attr-dict", (d.Property("mask", SCHEDULED),)),
     ),
+    local.OF_ROCDL,
 )

@@ -38,7 +38,7 @@ class Descriptor(NamedTuple):
     nan: bool
 
 
-def _number(op: Operation, slot: Any, type_: ty.Type, what: str) -> int:
+def number(op: Operation, slot: Any, type_: ty.Type, what: str) -> int:
     """Return the signed number in a slot. Raises UndefinedBehavior for poison."""
     value: Value = lift(slot, type_)
     if value.poison is not None:
@@ -64,15 +64,21 @@ def _make(op: Operation, settings: Settings) -> Function:
 
     def make(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         base, *sizes = (
-            _number(op, slot, value.type, name) for slot, value, name in zip(slots, op.operands, names, strict=True)
+            number(op, slot, value.type, name) for slot, value, name in zip(slots, op.operands, names, strict=True)
         )
-        offset = np.uint64(base & (1 << 64) - 1).astype(np.int64)
-        return (Descriptor(base >> 64, int(offset), tuple(sizes[:rank]), tuple(sizes[rank:]), nan),)
+        return (at(base, sizes[:rank], sizes[rank:], nan),)
 
     return make
 
 
 MAKE = OnValues(_make, raw=True)
+
+
+def at(base: int, shape: Sequence[int], strides: Sequence[int], nan: bool) -> Descriptor:
+    """Return the descriptor of a tensor whose first element a pointer with this code points to."""
+    offset = np.uint64(base & (1 << 64) - 1).astype(np.int64)
+    return Descriptor(base >> 64, int(offset), tuple(shape), tuple(strides), nan)
+
 
 Indices = list[npt.NDArray[np.int64]]
 """For each dimension the indices of the elements of a block; they broadcast to its shape."""
@@ -81,7 +87,7 @@ Indices = list[npt.NDArray[np.int64]]
 def _block(op: Operation, shape: Sequence[int], slots: Sequence[Any]) -> Indices:
     """Return the indices of a block whose first element the operands name."""
     grid = np.indices(tuple(shape), dtype=np.int64, sparse=True)
-    starts = [_number(op, slot, ty.I32, "an index") for slot in slots]
+    starts = [number(op, slot, ty.I32, "an index") for slot in slots]
     return [axis + start for axis, start in zip(grid, starts, strict=True)]
 
 
@@ -91,7 +97,7 @@ def _rows(op: Operation, shape: Sequence[int], slots: Sequence[Any]) -> Indices:
     if rows.poison is not None:
         raise undefined(op, "the number of a row is poison")
     signed = rows.bits.view(np.dtype(f"i{rows.bits.dtype.itemsize}")).astype(np.int64)
-    return [signed[:, np.newaxis], _number(op, slots[1], ty.I32, "an index") + np.arange(shape[-1], dtype=np.int64)]
+    return [signed[:, np.newaxis], number(op, slots[1], ty.I32, "an index") + np.arange(shape[-1], dtype=np.int64)]
 
 
 def _pointers(tensor: Descriptor, indices: Indices, size: int, type_: ty.Type) -> tuple[Value, Value]:
@@ -111,21 +117,58 @@ def _pointers(tensor: Descriptor, indices: Indices, size: int, type_: ty.Type) -
 Where = Callable[[Operation, Sequence[int], Sequence[Any]], Indices]
 
 
+def _loader(op: Operation, type_: ty.Type, settings: Settings) -> Callable[[Run, Descriptor, Indices], Value]:
+    """Return the function that loads elements of a type, which lie at some indices."""
+    access = memory.Access(op, pointer_to(type_), settings)
+    element = ty.element_type(type_)
+    nan = element.format.nan_code if isinstance(element, ty.FloatType) else 0
+
+    def load(run: Run, tensor: Descriptor, indices: Indices) -> Value:
+        pointers, mask = _pointers(tensor, indices, access.size, type_)
+        held = ty.TensorType(pointers.shape, element)
+        other = Value(held, np.full(pointers.shape, (nan or 0) if tensor.nan else 0, access.dtype))
+        return memory.load(access, run, pointers, mask, other, held)
+
+    return load
+
+
+def _storer(op: Operation, type_: ty.Type, settings: Settings) -> Callable[[Run, Descriptor, Indices, Value], None]:
+    """Return the function that stores elements of a type at some indices."""
+    access = memory.Access(op, pointer_to(type_), settings)
+
+    def store(run: Run, tensor: Descriptor, indices: Indices, value: Value) -> None:
+        pointers, mask = _pointers(tensor, indices, access.size, type_)
+        held = ty.TensorType(pointers.shape, ty.element_type(type_))
+        memory.store(access, run, pointers, reshaped(value, held, pointers.shape), mask)
+
+    return store
+
+
+BlockLoader = Callable[[Run, Any, Sequence[Any]], Value]
+BlockStorer = Callable[[Run, Any, Sequence[Any], Value], None]
+
+
+def block_loader(op: Operation, type_: DescriptorType, settings: Settings) -> BlockLoader:
+    """Return the function that loads a block, from the slots of its descriptor and of its indices."""
+    load = _loader(op, ty.TensorType(type_.shape, type_.element), settings)
+    return lambda run, slot, indices: load(run, _descriptor(op, slot), _block(op, type_.shape, indices))
+
+
+def block_storer(op: Operation, type_: DescriptorType, settings: Settings) -> BlockStorer:
+    """Return the function that stores a block, from the slots of its descriptor and of its indices."""
+    store = _storer(op, ty.TensorType(type_.shape, type_.element), settings)
+    return lambda run, slot, indices, value: store(run, _descriptor(op, slot), _block(op, type_.shape, indices), value)
+
+
 def _loading(where: Where) -> OnValues:
     def build(op: Operation, settings: Settings) -> Function:
         type_, block = op.results[0].type, op.operands[0].type
         assert isinstance(block, DescriptorType)
-        access = memory.Access(op, pointer_to(type_), settings)
-        element = ty.element_type(type_)
-        nan = element.format.nan_code if isinstance(element, ty.FloatType) else 0
+        load_at = _loader(op, type_, settings)
 
         def load(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-            tensor = _descriptor(op, slots[0])
             shape = block.shape if where is _block else sizes_of(type_)
-            pointers, mask = _pointers(tensor, where(op, shape, slots[1:]), access.size, type_)
-            held = ty.TensorType(pointers.shape, element)
-            other = Value(held, np.full(pointers.shape, (nan or 0) if tensor.nan else 0, access.dtype))
-            loaded = memory.load(access, run, pointers, mask, other, held)
+            loaded = load_at(run, _descriptor(op, slots[0]), where(op, shape, slots[1:]))
             return (reshaped(loaded, type_, sizes_of(type_)),)
 
         return load
@@ -139,15 +182,12 @@ def _storing(where: Where, stored: int) -> OnValues:
     def build(op: Operation, settings: Settings) -> Function:
         type_, block = op.operands[stored].type, op.operands[0].type
         assert isinstance(block, DescriptorType)
-        access = memory.Access(op, pointer_to(type_), settings)
+        store_at = _storer(op, type_, settings)
 
         def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-            tensor = _descriptor(op, slots[0])
             rest = [slot for place, slot in enumerate(slots) if place not in (0, stored)]
             shape = block.shape if where is _block else sizes_of(type_)
-            pointers, mask = _pointers(tensor, where(op, shape, rest), access.size, type_)
-            value = reshaped(slots[stored], ty.TensorType(pointers.shape, ty.element_type(type_)), pointers.shape)
-            memory.store(access, run, pointers, value, mask)
+            store_at(run, _descriptor(op, slots[0]), where(op, shape, rest), slots[stored])
             return ()
 
         return store

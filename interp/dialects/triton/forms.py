@@ -358,8 +358,8 @@ def _named(slots: Sequence[d.Slot]) -> dict[str, Any]:
     return {"named_results": names}
 
 
-def declare_rows(dialect: d.Dialect, rows: Sequence[Row]) -> None:
-    """Declare the ops of some rows."""
+def declare_rows(dialect: d.Dialect, rows: Sequence[Row], evaluators: Mapping[str, Any] = {}) -> None:
+    """Declare the ops of some rows. ``evaluators``: by mnemonic; an op without one is not run."""
     for row in rows:
         operands, _, results = row.values.partition("->")
         several = _free(_slots(operands)) > 1 and not row.equal
@@ -375,5 +375,6 @@ def declare_rows(dialect: d.Dialect, rows: Sequence[Row]) -> None:
             operands=_slots(operands),
             results=_slots(results),
             properties=tuple(properties),
+            evaluate=evaluators.get(row.mnemonic),
             **declaration,
         )

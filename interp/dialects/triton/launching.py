@@ -11,11 +11,13 @@ import numpy as np
 
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
+from halfulp.interp.dialects.triton.compiling import KernelCompiler
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
 from halfulp.interp.ir.operations import Operation, argument_types
 from halfulp.interp.ir.types import code_layout
+from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
@@ -139,8 +141,8 @@ class Compiled(Protocol):
 
     settings: Settings
 
-    def function(self, op: Operation) -> FunctionCode:
-        """Return the code of a function with a body."""
+    def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> FunctionCode:
+        """Return the code that a compiler makes for a function with a body."""
 
     def finish(
         self,
@@ -190,6 +192,7 @@ def launch(
             lent[key] = shared.add(made.memory), made
         given.append(Value(type_, memory.code_of(lent[key][0])))
     results: tuple[Value, ...] = ()
+    code = program.compiled(kernel, KernelCompiler)
     steps = program.settings.max_steps
     try:
         for index, place in enumerate(_places(sizes)):
@@ -198,7 +201,7 @@ def launch(
             run.draws = program.draws(index)
             memory.begin(run, shared, memory.Program(place, sizes, index))
             try:
-                results = program.finish(kernel, run, Frame(program.function(kernel), run, None, (), None), given)
+                results = program.finish(kernel, run, Frame(code, run, None, (), None), given)
             except HalfulpError as error:
                 error.message += f" (program {list(place)} of the grid {list(sizes)})"
                 raise

@@ -17,6 +17,7 @@ from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.interp.dialects.elementwise import COMBINING, elementwise_op
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton.types import PointerType
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
@@ -88,6 +89,13 @@ def _state(run: Run) -> tuple[Shared, Program]:
 def code_of(number: int, offset: int = 0) -> Codes:
     """Return the code of a pointer."""
     return np.array([offset & mem.ADDRESS_MASK, number], np.uint64)
+
+
+def allocated(op: Operation, run: Run, size: int, type_: ty.Type) -> Value:
+    """Return a pointer to new memory of the program."""
+    shared = shared_of(run)
+    made = mem.Memory(f"{op.name} at {spell_place(op.location)}", size, mem.CALLER_ALIGNMENT, run.origins)
+    return Value(type_, code_of(shared.add(made)))
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
@@ -338,6 +346,17 @@ def combining(op: Operation, kind: str, element: ty.Type, settings: Settings) ->
     return combine
 
 
+def combining_of(op: Operation, type_: ty.Type, settings: Settings) -> tuple[Update, bool]:
+    """Return the function by which an atomic op with the property ``atomic_rmw_op`` makes new codes, and whether the
+    results depend on the order of the updates.
+    """
+    prop = op.definition.property_named("atomic_rmw_op") if op.definition is not None else None
+    assert prop is not None
+    kind = prop.kind.names[op.prop("atomic_rmw_op", at.IntegerAttr).value]  # type: ignore[union-attr]
+    combine = combining(op, kind, ty.element_type(type_), settings)
+    return lambda old, given: combine(old, given[0]), kind in ("fadd", "exch")
+
+
 Update = Callable[[int, Sequence[int]], int]
 """Makes the new code from the old one and those of the other operands."""
 
@@ -367,12 +386,12 @@ def update(
         if memory.ids is not None and np.frombuffer(memory.lost, np.uint8)[access.bytes_at(places)].any():
             raise undefined(access.op, f"an atomic op reads poison of {memory.source}")
         elements = access.elements(memory)
-        where.update((int(at), (elements, int(place), memory)) for at, place in zip(positions, places, strict=True))
-    for at in active:
-        elements, place, memory = where[int(at)]
+        where.update((int(each), (elements, int(place), memory)) for each, place in zip(positions, places, strict=True))
+    for each in active:
+        elements, place, memory = where[int(each)]
         old = int(elements[place])
-        bits[at] = old
-        elements[place] = combine(old, [int(each[at]) for each in given])
+        bits[each] = old
+        elements[place] = combine(old, [int(codes[each]) for codes in given])
         if inexact and access.settings.track_open:
             if memory.open is None:
                 memory.open = np.zeros(memory.size, np.uint8)
@@ -405,7 +424,7 @@ def pointers_at(run: Run, value: Value, type_: ty.Type) -> Value:
     shared = shared_of(run)
     bits = np.zeros((*value.shape, 2), np.uint64)
     flat = bits.reshape(-1, 2)
-    for at, address in enumerate(value.bits.reshape(-1)):
+    for number, address in enumerate(value.bits.reshape(-1)):
         memory, offset = mem.pointer_at(run, int(address))
-        flat[at] = offset & mem.ADDRESS_MASK, shared.number_of(memory)
+        flat[number] = offset & mem.ADDRESS_MASK, shared.number_of(memory)
     return Value(type_, bits, value.poison, value.open, value.origins)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from halfulp.interp.dialects.triton.types import DescriptorType, PointerType
 from halfulp.interp.ir import attributes as at
@@ -25,6 +25,17 @@ def integer_of(op: Operation, name: str) -> int:
 def order_of(op: Operation) -> tuple[int, ...]:
     """Return the property ``order`` of a transposition."""
     return tuple([int(axis) for axis in op.prop("order", at.DenseArrayAttr).values])
+
+
+Each = TypeVar("Each")
+
+
+def optional(op: Operation, operands: Sequence[Each]) -> list[Each | None]:
+    """Return the operands by their places, None for one that is left out."""
+    segments = op.properties.get("operandSegmentSizes")
+    assert isinstance(segments, at.DenseArrayAttr)
+    given = iter(operands)
+    return [next(given) if count else None for count in segments.values]
 
 
 # --- elements ---------------------------------------------------------------------------------------------------------

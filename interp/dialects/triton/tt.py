@@ -17,7 +17,7 @@ from halfulp.interp.dialects.func.ops import (
     verify_return,
 )
 from halfulp.interp.dialects.regions import inside, yielded
-from halfulp.interp.dialects.triton import descriptors, evaluate, forms, rules, types
+from halfulp.interp.dialects.triton import casts, combining, descriptors, dots, evaluate, forms, rules, types
 from halfulp.interp.dialects.triton.forms import flag, number
 from halfulp.interp.dialects.triton.launching import launch
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee, pointer_to, same_encodings, same_shapes
@@ -172,7 +172,7 @@ declare(
     properties=(d.Property("rounding", ROUNDING, optional=True),),
     type_rules=_ELEMENTWISE,
     verify=rules.verify_fp_to_fp,
-    evaluate=evaluate.FP_TO_FP,
+    evaluate=casts.FP_TO_FP,
 )
 declare(
     "bitcast",
@@ -515,7 +515,7 @@ declare(
     properties=(d.Property("inputPrecision", PRECISION, default=2), number("maxNumImpreciseAcc", 0)),
     type_rules=(SUM_OF_DOT,),
     verify=rules.verify_dot,
-    evaluate=evaluate.DOT,
+    evaluate=dots.DOT,
 )
 declare(
     "dot_scaled",
@@ -539,7 +539,7 @@ declare(
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(SUM_OF_DOT,),
     verify=rules.verify_dot_scaled,
-    evaluate=evaluate.DOT_SCALED,
+    evaluate=dots.DOT_SCALED,
 )
 
 
@@ -575,7 +575,7 @@ _with_region(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=rules.verify_reduce,
     verify_regions=rules.verify_combining,
-    evaluate=evaluate.REDUCE,
+    evaluate=combining.REDUCE,
 )
 _with_region(
     "scan",
@@ -584,7 +584,7 @@ _with_region(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=rules.verify_scan,
     verify_regions=rules.verify_combining,
-    evaluate=evaluate.SCAN,
+    evaluate=combining.SCAN,
 )
 _with_region(
     "map_elementwise",

@@ -6,7 +6,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.regions import inside, parenthesised, types_text
-from halfulp.interp.dialects.triton import forms, gpu_rules, types
+from halfulp.interp.dialects.triton import casts, forms, gpu_rules, local, types
 from halfulp.interp.dialects.triton.forms import Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, RMW, VOLATILE
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee
@@ -238,6 +238,7 @@ declare_rows(
         Row("barrier", "", "custom<BareFlags>($addrSpace) attr-dict", (d.Property("addrSpace", SPACES),)),
         Row("warp_id", "-> result:i32", "attr-dict", (flag("omitUniformHint"),)),
     ),
+    {**local.OF_TTG, "fp4_to_fp": casts.FP4_TO_FP},
 )
 
 declare_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
-from halfulp.interp.dialects.triton import forms, gpu_rules, types
+from halfulp.interp.dialects.triton import dots, forms, gpu_rules, local, types
 from halfulp.interp.dialects.triton.forms import FALSE, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import (
     CACHE,
@@ -249,4 +249,5 @@ declare_rows(
             (d.Property("dim", DIMENSION),),
         ),
     ),
+    {**local.OF_TTNG, "warp_group_dot": dots.DOT},
 )

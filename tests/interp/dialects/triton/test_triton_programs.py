@@ -1,4 +1,6 @@
-"""Kernels of the folder data/triton: each result lies within the bound of its formats of the formula in float64."""
+"""Kernels of the folder data/triton: each result lies within the bound of its formats of the formula in float64, and
+the kernels that were compiled for a chip give its bits.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import pytest
 from tables import each_row
 
 import halfulp as hu
@@ -20,6 +23,7 @@ DTYPES = {
     "bf16": ml_dtypes.bfloat16,
     "i32": np.int32,
     "i8": np.int8,
+    "u8": np.uint8,
     "fp8e4nv": ml_dtypes.float8_e4m3fn,
     "fp8e4b8": ml_dtypes.float8_e4m3fnuz,
 }
@@ -29,8 +33,8 @@ F32, BF16, E4M3 = 2.0**-24, 2.0**-8, 2.0**-4
 
 
 @cache
-def launched(name: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Run a kernel and return its arrays."""
+def launched(name: str, form: str = "ttir") -> Mapping[str, npt.NDArray[Any]]:
+    """Run a kernel in one of its forms and return its arrays."""
     row = json.loads((PROGRAMS / "programs.json").read_text())[name]
     data = np.load(PROGRAMS / f"{name}.npz")
     given, arrays = [], {}
@@ -43,7 +47,7 @@ def launched(name: str) -> Mapping[str, npt.NDArray[Any]]:
         array = np.array(data[key]).view(dtype) if key in data else np.zeros(argument["shape"], dtype)
         arrays[argument["name"]] = array
         given.append(array)
-    hu.run(hu.load(PROGRAMS / f"{name}.ttir"), *given, grid=tuple(row["grid"]))
+    hu.run(hu.load(PROGRAMS / f"{name}.{form}"), *given, grid=tuple(row["grid"]))
     return arrays
 
 
@@ -125,3 +129,59 @@ def test_determined_bits_are_those_of_the_chips(name: str, result: str) -> None:
     for chip in ("cuda90", "gfx942"):
         expected = data[f"{chip}_{result}"]
         assert np.array_equal(got.view(expected.dtype).reshape(expected.shape), expected)
+
+
+CHIPS = ("cuda90", "gfx942")
+
+
+def known_bits(name: str, chip: str) -> dict[str, npt.NDArray[Any]]:
+    """Return the results of a kernel on a chip, as far as they are known."""
+    return {key.removeprefix(f"{chip}_"): bits for key, bits in wide(name).items() if key.startswith(f"{chip}_")}
+
+
+def check_chips(name: str) -> None:
+    """Compare the results of a kernel that was compiled for chips with their bits."""
+    known = {chip: bits for chip in CHIPS if (bits := known_bits(name, chip))}
+    assert known
+    for chip, results in known.items():
+        got = launched(name, f"{chip}.ttgir")
+        for result, bits in results.items():
+            assert np.array_equal(got[result].view(bits.dtype).reshape(bits.shape), bits), (chip, result)
+
+
+@each_row(
+    "add_mask", "argmax_rows", "cumsum_rows", "fp8_group_quant", "histogram_atomic", "int8_matmul_requant",
+    "matmul_f32_ieee", "persistent_matmul", "sum_squares_128", "tile_sums",
+)  # fmt: skip
+def test_targets_give_the_bits_of_the_chips(name: str) -> None:
+    check_chips(name)
+
+
+@pytest.mark.long
+@each_row(
+    "dot_scaled_mxfp4", "dot_scaled_mxfp8_mxfp4", "fp8_block_matmul", "fp8_group_quant_fnuz", "matmul_f16",
+    "matmul_f32_bf16x6", "stochastic_round", "sum_squares",
+)  # fmt: skip
+def test_other_targets_give_the_bits_of_the_chips(name: str) -> None:
+    check_chips(name)
+
+
+def test_sums_that_depend_on_a_race_are_open() -> None:
+    """Products are fused into the first additions, so the lanes of a warp disagree: in three rows of 32 it is seen."""
+    data = wide("sum_squares_128")
+    sums = hu.Buffer.from_numpy(np.zeros(32, np.float32))
+    kernel = hu.load(PROGRAMS / "sum_squares_128.cuda90.ttgir")
+    hu.run(kernel, data["in_x"], sums, 128, grid=32, track_open=True)
+    got = sums.load()
+    possible = data["cuda90any_s"].view(np.uint32)
+    assert (got.bits == possible).all(axis=1).any()
+    several = (possible != possible[0]).any(axis=0)
+    assert got.open is not None
+    assert several.sum() == 3
+    assert (got.open[several] != 0).all()
+    # The lanes of different warps may win: this makes one more row open.
+    assert np.count_nonzero(got.open) <= 4
+    # Without fusion all lanes have the same sum.
+    hu.run(kernel, data["in_x"], sums, 128, grid=32, track_open=True, fp_fusion=False)
+    plain = sums.load()
+    assert plain.open is None or not plain.open.any()

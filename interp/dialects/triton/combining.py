@@ -1,0 +1,361 @@
+"""Reductions and scans: in the order of the layout for a target, else one element after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.formats import Codes
+from halfulp.interp.dialects.elements import combined, picked, rearranged
+from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.structured.body import runs_on_arrays
+from halfulp.interp.dialects.structured.evaluate import step_with_body
+from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
+from halfulp.interp.dialects.triton import orders
+from halfulp.interp.dialects.triton.compiling import KernelCompiler, inner_op, opened
+from halfulp.interp.dialects.triton.contraction import Fuse, Moved, fuse, moved_by
+from halfulp.interp.dialects.triton.layouts import Along, Places, layout_of
+from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.evaluators import Compiler, OnRawSlots
+from halfulp.interp.run.frames import Run, Step
+from halfulp.interp.values.value import Value
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+
+class _Region:
+    """The region of a reduction or a scan, compiled: it combines accumulators with elements."""
+
+    def __init__(self, op: Operation, compiler: Compiler, rank: int, along: int) -> None:
+        """``rank``: the number of dimensions of the accumulators. ``along``: the number of dimensions that are folded:
+        1, or 0 for one step on all elements.
+        """
+        half = len(op.operands)
+        block = op.regions[0].blocks[0]
+        parallel = [Dimension(number) for number in range(rank)]
+        whole = [*parallel, Dimension(rank)][: rank + along]
+        maps = (
+            *[at.AffineMapAttr(len(whole), 0, tuple(whole))] * half,
+            *[at.AffineMapAttr(len(whole), 0, tuple(parallel))] * half,
+        )
+        elements = [ty.element_type(value.type) for value in op.operands]
+        sizes = (None,) * rank
+        inputs = [SSAValue(ty.TensorType(sizes + (None,) * along, element)) for element in elements]
+        inits = [SSAValue(ty.TensorType(sizes, element)) for element in elements]
+        arguments = (*block.arguments[half:], *block.arguments[:half])
+        structure = Structure(maps, (PARALLEL,) * rank + (REDUCTION,) * along, inputs, inits, block, arguments)
+        plan = plan_of(structure)
+        if plan is None or not runs_on_arrays(structure):
+            raise Unsupported(
+                f"halfulp does not evaluate '{op.name}' if its region has ops that do not work element by element",
+                location=op.location,
+                op=op.name,
+            )
+        self._arrays = OnArrays(op, structure, plan, compiler)
+        self.outside = [(slot, type_) for slot, _, type_ in self._arrays.body.outside]
+
+    def run(self, run: Run, values: Sequence[Value], first: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
+        """Return accumulators, which begin with ``first``, after they took the values."""
+        return self._arrays.run(run, [*values, *first], captured)
+
+
+_ASSOCIATIVE = frozenset(
+    f"arith.{name}" for name in ("maxnumf", "minnumf", "maximumf", "minimumf", "cmpf", "cmpi", "select")
+)
+
+
+def _depends_on_order(op: Operation) -> bool:
+    """Tell whether the order in which a region combines elements may change the result: it computes with floats."""
+    for inner in op.regions[0].blocks[0].operations[:-1]:
+        computes = any(isinstance(ty.element_type(result.type), ty.FloatType) for result in inner.results)
+        if computes and inner.name not in _ASSOCIATIVE:
+            return True
+    return False
+
+
+def _may_fuse(op: Operation) -> bool:
+    """Tell whether LLVM may fuse products in a region into additions there."""
+    names = [inner.name for inner in op.regions[0].blocks[0].operations]
+    return "arith.mulf" in names and ("arith.addf" in names or "arith.subf" in names)
+
+
+def _of_type(type_: ty.Type, value: Value) -> Value:
+    return Value(type_, value.bits, value.poison, value.open, value.origins)
+
+
+# --- in the order of a layout -----------------------------------------------------------------------------------------
+
+
+class _Rows:
+    """The rows of states for `orders`: each state is a value for each operand, [rows, other elements]."""
+
+    def __init__(self, run: Run, region: _Region, captured: Sequence[Value]) -> None:
+        self._run, self._region, self._captured = run, region, captured
+
+    def take(self, state: list[Value], rows: Places) -> list[Value]:
+        """Return some rows."""
+        return [picked(value, (rows,), value.type) for value in state]
+
+    def join(self, states: Sequence[list[Value]]) -> list[Value]:
+        """Return the rows of several states, one state after the other."""
+        return [combined(self._run, values, values[0].type, np.concatenate) for values in zip(*states, strict=True)]
+
+    def combine(self, accumulators: list[Value], elements: list[Value]) -> list[Value]:
+        """Return the combinations of rows."""
+        return self._region.run(self._run, elements, accumulators, self._captured)
+
+
+class _FusedRows(_Rows):
+    """The rows of the sum of a product: a state begins with the product and its two factors. Its first additions are
+    fused with the product of the accumulator.
+    """
+
+    def __init__(self, run: Run, region: _Region, captured: Sequence[Value], multiply_add: Fuse) -> None:
+        super().__init__(run, region, captured)
+        self._multiply_add = multiply_add
+
+    def combine(self, accumulators: list[Value], elements: list[Value]) -> list[Value]:
+        """Return the combinations of rows."""
+        if len(accumulators) == 1:
+            return super().combine(accumulators, elements)
+        _, first, second = accumulators
+        return [self._multiply_add(self._run, first, second, elements[0])]
+
+
+class _Order:
+    """The order that the layout of an op's operands gives, for a target."""
+
+    def __init__(self, op: Operation, compiler: Compiler, target: Target) -> None:
+        type_ = op.operands[0].type
+        self.op, self.target = op, target
+        self.axis = integer_of(op, "axis")
+        shape = sizes_of(type_)
+        self.kept = (*shape[: self.axis], *shape[self.axis + 1 :])
+        encoding = encoding_of(type_)
+        assert encoding is not None
+        try:
+            self.along: Along = layout_of(encoding, shape).along(self.axis)
+        except ValueError as error:
+            raise self.refused(str(error)) from None
+        self.region = _Region(op, compiler, 2, 0)
+        fused = isinstance(compiler, KernelCompiler) and compiler.contraction is not None
+        self.unsure = fused and _may_fuse(op)
+        self.settings = compiler.settings
+
+    def refused(self, why: str) -> Unsupported:
+        """Return the error of a layout that cannot be followed."""
+        return Unsupported(
+            f"the order of '{self.op.name}' in the layout of '{self.op.operands[0].type}' is not known: {why}",
+            location=self.op.location,
+            op=self.op.name,
+        )
+
+    def rows(self, value: Value) -> Value:
+        """Return a value as rows along the axis."""
+        size = value.shape[self.axis]
+        rest = prod(self.kept)
+        type_ = ty.TensorType((None, None), value.element_type)
+
+        def move(array: Any, trailing: tuple[int, ...]) -> Any:
+            return np.moveaxis(array, self.axis, 0).reshape(size, rest, *trailing)
+
+        return rearranged(value, type_, move)
+
+    def columns(self, value: Value, type_: ty.Type) -> Value:
+        """Return rows as a value of a type: the inverse of `rows`."""
+        shape = sizes_of(type_)
+        along = len(shape) > len(self.kept)
+        size = (value.shape[0],) if along else ()
+
+        def move(array: Any, trailing: tuple[int, ...]) -> Any:
+            whole = array.reshape((*size, *self.kept, *trailing))
+            return np.moveaxis(whole, 0, self.axis) if along else whole
+
+        return rearranged(value, type_, move)
+
+
+def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
+    order = _Order(op, compiler, target)
+    along, settings = order.along, compiler.settings
+    element = str(ty.element_type(op.operands[0].type))
+    tree = orders.tree_of(along, target, inner_op(op), element, len(op.operands))
+    whole_wave = len(along.lanes) == along.all_lanes and len(op.operands) == 1
+    shifts = target.shifts if whole_wave else ()
+    types = [result.type for result in op.results]
+    in_memory = bool(along.warps) or any(isinstance(type_, ty.TensorType) for type_ in types)
+    product = compiler.product_of(op) if isinstance(compiler, KernelCompiler) else None
+    factors: list[tuple[int, ty.Type]] = []
+    move: Moved = lambda run, value: value  # noqa: E731
+    multiply_add: Fuse | None = None
+    if product is not None and (along.registers or along.lanes):
+        flat = ty.TensorType((None, None), ty.element_type(op.operands[0].type))
+        move, multiply_add = moved_by(product, settings), fuse(op, flat, settings)
+        factors = list(zip(compiler.slots(product.factors), [each.type for each in product.factors], strict=True))
+    outside = order.region.outside
+
+    def reduce(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+        inner, given = captured[: len(outside)], captured[len(outside) :]
+        state = [order.rows(value) for value in (*values, *(move(run, value) for value in given))]
+        rows = _Rows(run, order.region, inner)
+        if multiply_add is not None:
+            rows = _FusedRows(run, order.region, inner, multiply_add)
+        found, copies = orders.reduced(rows, state, along, tree, shifts)
+        made = [order.columns(value, type_) for value, type_ in zip(found, types, strict=True)]
+        if not settings.track_open:
+            return made
+        if order.unsure:
+            return [opened(value, settings) for value in made]
+        return _marked(order, rows, made, *copies) if copies is not None and in_memory else made
+
+    return step_with_body(op, compiler, reduce, [*outside, *factors])
+
+
+_MONOTONE = frozenset(("addf", "maxnumf", "minnumf", "maximumf", "minimumf"))
+"""Ops whose result grows with each operand."""
+
+
+def _marked(order: _Order, rows: _Rows, results: Sequence[Value], state: list[Value], lanes: int) -> Sequence[Value]:
+    """Return results with marks where they depend on the lane of a warp whose copy goes on.
+
+    ``state``: the copies, rows for [warps, lanes]. If the region is a function that grows, the least and the greatest
+    copies give all results; else any difference counts.
+    """
+    copies = [value.bits.reshape(-1, lanes, *value.bits.shape[1:]) for value in state]
+    differs = np.any([(bits != bits[:, :1]).any(axis=(0, 1)) for bits in copies], axis=0)
+    if not differs.any():
+        return results
+    if inner_op(order.op) in _MONOTONE:
+        ends = [
+            orders.across_warps(rows, [_extreme(state[0], copies[0], pick)], len(copies[0]))
+            for pick in (np.argmin, np.argmax)
+        ]
+        differs = (ends[0][0].bits != ends[1][0].bits).reshape(differs.shape)
+    marks = differs.reshape(order.kept)
+    found = []
+    for result in results:
+        fresh = opened(result, order.settings).open
+        assert fresh is not None
+        kept = np.zeros(marks.shape, np.uint8) if result.open is None else result.open
+        found.append(Value(result.type, result.bits, result.poison, np.where(marks, fresh, kept), result.origins))
+    return found
+
+
+def _extreme(value: Value, copies: Codes, pick: Callable[..., Any]) -> Value:
+    """Return the least or the greatest copy of each warp, [warps, other elements]."""
+    top = copies.dtype.type(1 << 8 * copies.dtype.itemsize - 1)
+    ordered = np.where(copies & top, ~copies, copies | top)
+    where = np.expand_dims(pick(ordered, axis=1), 1)
+    return Value(value.type, np.take_along_axis(copies, where, axis=1)[:, 0])
+
+
+def _scan_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
+    order = _Order(op, compiler, target)
+    types, settings = [result.type for result in op.results], compiler.settings
+    reverse = bool(integer_of(op, "reverse"))
+    unsure = order.unsure or (isinstance(compiler, KernelCompiler) and compiler.product_of(op) is not None)
+    try:
+        orders.parts_of(order.along)
+    except ValueError as error:
+        raise order.refused(str(error)) from None
+
+    def scan(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+        rows = _Rows(run, order.region, captured)
+        found = orders.scanned(rows, [order.rows(value) for value in values], order.along, reverse)
+        made = [order.columns(value, type_) for value, type_ in zip(found, types, strict=True)]
+        return [opened(value, settings) for value in made] if unsure else made
+
+    return step_with_body(op, compiler, scan, order.region.outside)
+
+
+# --- one after the other ----------------------------------------------------------------------------------------------
+
+
+class _Folding:
+    """A reduction or a scan that combines the elements along an axis one after the other."""
+
+    def __init__(self, op: Operation, compiler: Compiler, along: int) -> None:
+        shape = sizes_of(op.operands[0].type)
+        self.axis = integer_of(op, "axis")
+        self._kept = tuple(size for axis, size in enumerate(shape) if axis != self.axis)
+        self.region = _Region(op, compiler, len(self._kept), along)
+
+    def at(self, value: Value, place: int) -> Value:
+        """Return the elements at one place of the axis."""
+        return self._part(value, (slice(None),) * self.axis + (place,), self._kept)
+
+    def after(self, value: Value) -> Value:
+        """Return the elements behind the first place of the axis, which becomes the last one."""
+        whole = rearranged(value, value.type, lambda array, trailing: np.moveaxis(array, self.axis, len(self._kept)))
+        index = (slice(None),) * len(self._kept) + (slice(1, None),)
+        return self._part(whole, index, (*self._kept, value.shape[self.axis] - 1))
+
+    def _part(self, value: Value, index: tuple[Any, ...], shape: tuple[int, ...]) -> Value:
+        return picked(value, index, ty.TensorType(shape, value.element_type))
+
+
+def _reduce_in_order(op: Operation, compiler: Compiler) -> Step:
+    folding = _Folding(op, compiler, 1)
+    depends, settings = _depends_on_order(op), compiler.settings
+    types = [result.type for result in op.results]
+    only = sizes_of(op.operands[0].type)[folding.axis] == 1
+
+    def reduce(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+        found = [folding.at(value, 0) for value in values]
+        if not only:
+            found = folding.region.run(run, [folding.after(value) for value in values], found, captured)
+        made = [_of_type(type_, each) for type_, each in zip(types, found, strict=True)]
+        return [opened(value, settings) for value in made] if depends and not only else made
+
+    return step_with_body(op, compiler, reduce, folding.region.outside)
+
+
+def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
+    folding = _Folding(op, compiler, 0)
+    depends, settings = _depends_on_order(op), compiler.settings
+    types, axis = [result.type for result in op.results], folding.axis
+    size = sizes_of(op.operands[0].type)[axis]
+    order = range(size)[::-1] if integer_of(op, "reverse") else range(size)
+
+    def scan(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+        rows: list[list[Value]] = [[] for _ in values]
+        held: list[Value] = []
+        for place in order:
+            elements = [folding.at(value, place) for value in values]
+            held = folding.region.run(run, elements, held, captured) if held else elements
+            for row, value in zip(rows, held, strict=True):
+                row.append(value)
+        along = [row[::-1] if order.step < 0 else row for row in rows]
+        made = [
+            combined(run, row, type_, lambda arrays: np.stack(arrays, axis))
+            for row, type_ in zip(along, types, strict=True)
+        ]
+        return [opened(value, settings) for value in made] if depends else made
+
+    return step_with_body(op, compiler, scan, folding.region.outside)
+
+
+# --- evaluators -------------------------------------------------------------------------------------------------------
+
+Build = Callable[[Operation, Compiler], Step]
+
+
+def _by_target(by_layout: Callable[[Operation, Compiler, Target], Step], in_order: Build) -> OnRawSlots:
+    def build(op: Operation, compiler: Compiler) -> Step:
+        target = target_of(op)
+        if target is None or encoding_of(op.operands[0].type) is None:
+            return in_order(op, compiler)
+        return by_layout(op, compiler, target)
+
+    return OnRawSlots(build)
+
+
+REDUCE, SCAN = _by_target(_reduce_by_layout, _reduce_in_order), _by_target(_scan_by_layout, _scan_in_order)

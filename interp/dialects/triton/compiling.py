@@ -1,0 +1,150 @@
+"""The compiler of kernels: ops of arith and math in TTGIR are computed by the instructions of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.dialects.elementwise import elementwise_step
+from halfulp.interp.dialects.triton.contraction import Contraction, Fused, Product, fused_evaluator
+from halfulp.interp.dialects.triton.targets import Target, target_of
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run import evaluators
+from halfulp.interp.run.compiler import FunctionCompiler
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel, Open
+
+_OPEN = np.uint8(Open.VALUE.value)
+
+
+def opened(value: Value, settings: Settings) -> Value:
+    """Return a value whose elements are marked as not determined, in a run that keeps these marks."""
+    if not settings.track_open:
+        return value
+    return Value(value.type, value.bits, value.poison, np.full(value.shape, _OPEN), value.origins)
+
+
+def opened_kernel(kernel: Kernel) -> Kernel:
+    """Return a kernel whose results are not determined: they lie within a bound of those of this one."""
+    return replace(
+        kernel, open=lambda operands, results: np.full(results[0].shape, _OPEN), opens=Open.VALUE.value, words=None
+    )
+
+
+class KernelCompiler(FunctionCompiler):
+    """Compiles a function of a kernel for the target that its module names; without one it computes the ops alone."""
+
+    by_machine = False
+
+    @cached_property
+    def target(self) -> Target | None:
+        """The target of the module. Raises Unsupported for one that is not known."""
+        return target_of(self.function)
+
+    @cached_property
+    def contraction(self) -> Contraction | None:
+        """What LLVM fuses in the function; None if it fuses nothing."""
+        if self.target is None or not self.settings.fp_fusion:
+            return None
+        return Contraction(self.function, self.target)
+
+    @cached_property
+    def _evaluators(self) -> dict[Operation, Any]:
+        return {}
+
+    @cached_property
+    def _opened(self) -> dict[Any, Any]:
+        return {}
+
+    def evaluator(self, op: Operation) -> Any:
+        """Return the evaluator of an op for the target."""
+        if op not in self._evaluators:
+            self._evaluators[op] = self._chosen(op)
+        return self._evaluators[op]
+
+    def _chosen(self, op: Operation) -> Any:
+        plain = evaluators.evaluator_of(op)
+        target = self.target
+        if target is None or not isinstance(plain, evaluators.Elementwise):
+            return plain
+        if op.name in ("arith.addf", "arith.subf") and self.contraction is not None:
+            found = self.contraction.fused(op)
+            if found is not None:
+                return fused_evaluator(found, self._mark(found))
+        if op.name in target.approximate and _takes_floats(op):
+            return self._approximate(op, plain)
+        return plain
+
+    def _mark(self, found: Fused) -> Any:
+        if self.contraction is not None and self.contraction.unsure(found.product):
+            return lambda value: opened(value, self.settings)
+        return lambda value: value
+
+    def _approximate(self, op: Operation, plain: evaluators.Elementwise) -> Any:
+        """Return the evaluator of an op whose instruction is not published: the value rounded correctly."""
+        if op.name == "math.exp" and ty.element_type(op.results[0].type) == ty.F("f32"):
+            return evaluators.OnValues(_power_of_two)
+        if plain not in self._opened:
+
+            def build(op: Operation, settings: Settings) -> Kernel:
+                kernel = plain.build(op, settings)
+                return opened_kernel(kernel) if settings.track_open else kernel
+
+            self._opened[plain] = evaluators.Elementwise(build, plain.may_be_scalar, surroundings=plain.surroundings)
+        return self._opened[plain]
+
+    # --- reductions ---
+
+    def product_of(self, op: Operation) -> Product | None:
+        """Return the product that a sum of one operand takes into its first additions; None if it takes none."""
+        if self.contraction is None or len(op.operands) != 1 or inner_op(op) != "addf":
+            return None
+        return self.contraction.product(op.operands[0], op)
+
+    def _read(self, op: Operation, evaluator: Any) -> Sequence[SSAValue]:
+        values = super()._read(op, evaluator)
+        product = self.product_of(op) if op.name == "tt.reduce" else None
+        return values if product is None else [*values, *product.factors]
+
+
+def inner_op(op: Operation) -> str:
+    """Return the mnemonic of the op of arith that combines an accumulator with an element; "" for any other region."""
+    block = op.regions[0].blocks[0]
+    if len(block.operations) != 2:
+        return ""
+    inner, last = block.operations
+    same = list(inner.operands) == list(block.arguments) and list(last.operands) == list(inner.results)
+    return inner.name.removeprefix("arith.") if same and inner.name.startswith("arith.") else ""
+
+
+def _takes_floats(op: Operation) -> bool:
+    return isinstance(ty.element_type(op.operands[0].type), ty.FloatType)
+
+
+_LOG2_E = 0x3FB8AA3B
+"""log2(e) in f32."""
+
+
+def _power_of_two(op: Operation, settings: Settings) -> Any:
+    """Return the function of exp: 2 to the power of the product with log2(e), which is rounded."""
+    type_ = op.results[0].type
+    product, power = (
+        elementwise_step(op, name, types, type_, settings)
+        for name, types in (("arith.mulf", (type_, type_)), ("math.exp2", (type_,)))
+    )
+
+    def exp(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+        (value,) = operands
+        factor = Value(type_, np.full(value.shape, _LOG2_E, value.bits.dtype))
+        (scaled,) = product.run(run, (value, factor))
+        (found,) = power.run(run, (scaled,))
+        return (opened(found, settings),)
+
+    return exp

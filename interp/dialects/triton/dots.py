@@ -1,0 +1,209 @@
+"""Dots: by the matrix unit of the target; without a target by the model of the settings, exact unless another is asked
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.formats import FORMATS, Codes
+from halfulp.fp_formats.paths import fast
+from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.triton.casts import unpacked
+from halfulp.interp.dialects.triton.compiling import opened
+from halfulp.interp.dialects.triton.instructions import DROPPED, Instruction, instruction_of
+from halfulp.interp.dialects.triton.local import element_of, read_slot, shape_of
+from halfulp.interp.dialects.triton.rules import integer_of, optional, sizes_of
+from halfulp.interp.dialects.triton.targets import encoding_of, target_of
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation, unsupported
+from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+
+def _multiplied(op: Operation, run: Run, instruction: Instruction, operands: Sequence[Codes], c: Codes) -> Codes:
+    """Return A * B + C as the model of an instruction computes it. Raises Unsupported if it does not."""
+    a, b, *scales = operands
+    tile, model = instruction
+    run.charge(op, prod(a.shape) * b.shape[-1])
+    if a.shape[-1] % max(len(tile.order or ()), tile.shape[2]):
+        raise unsupported(op, f"a depth of {a.shape[-1]}, less than that of the instruction, is not run")
+    of_a, of_b = scales or (None, None)
+    try:
+        return multiply_accumulate(model, tile, a, b, c, of_a, of_b)
+    except Unpublished as error:
+        raise unsupported(op, str(error), error.hint) from None
+    except ValueError as error:
+        raise unsupported(op, str(error)) from None
+
+
+def _finished(op: Operation, run: Run, settings: Settings, codes: Codes, operands: Operands, mark: bool) -> Value:
+    """Return a product with these codes. Poison in a row of A or in a column of B makes that row or column poison.
+    ``mark``: whether the result is not determined; it is not either if an operand is not.
+    """
+    type_ = op.results[0].type
+    a, b, c = operands[:3]
+    ids = np.zeros(sizes_of(type_), np.uint16)
+    for value, along in ((a, -1), (b, -2), (c, None)):
+        if value.poison is not None:
+            found = value.poison if along is None else value.poison.max(axis=along, keepdims=True)
+            ids = np.where(ids == 0, np.broadcast_to(found, ids.shape), ids)
+    for value in operands[3:]:
+        if value.poison is not None:
+            ids = np.full(ids.shape, value.poison.max(), np.uint16)
+    made = Value(type_, codes, ids, None, run.origins) if ids.any() else Value(type_, codes)
+    mark = mark or any(value.open is not None and value.open.any() for value in operands)
+    return opened(made, settings) if mark else made
+
+
+def _check_elements(op: Operation) -> tuple[str, str, str]:
+    """Return the names of the elements of A, B and C. Raises Unsupported for floats with integers."""
+    elements = [element_of(value.type) for value in op.operands[:3]]
+    a, b, c = (str(element) for element in elements)
+    if len({isinstance(element, ty.FloatType) for element in elements}) > 1:
+        raise unsupported(op, f"a product of '{a}' and '{b}' with a sum of '{c}' is not run")
+    return a, b, c
+
+
+def _dot(op: Operation, settings: Settings) -> Function:
+    names = _check_elements(op)
+    target = target_of(op) if encoding_of(op.results[0].type) is not None else None
+    if target is None:
+        rows, columns = sizes_of(op.results[0].type)[-2:]
+        shape = (rows, columns, shape_of(op.operands[0].type)[-1])
+        tile = TileOp(op.name, names[0], names[1], names[2], names[2], shape)
+        instruction = Instruction(tile, settings.model)
+    else:
+        instruction = instruction_of(op, target, settings, names)
+    inexact = target is None and names[2] in FORMATS
+    types = [value.type for value in op.operands]
+    promoted = _promotion(op, names)
+
+    def dot(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        a, b, c, *used = [read_slot(op, run, slot, type_) for slot, type_ in zip(slots, types, strict=True)]
+        sides = [
+            _as_read(value.bits, name, own)
+            for value, name, own in zip((a, b), (instruction.tile.a, instruction.tile.b), names[:2], strict=True)
+        ]
+        start = c.bits if not used or used[0].bits.any() else np.zeros_like(c.bits)
+        if promoted:
+            codes = start
+            for first in range(0, sides[0].shape[-1], promoted):
+                part = slice(first, first + promoted)
+                some = [sides[0][..., part], sides[1][..., part, :]]
+                partial = _multiplied(op, run, instruction, some, np.zeros_like(start))
+                codes = fast.add(FORMATS[names[2]], partial, codes).codes
+        else:
+            codes = _multiplied(op, run, instruction, sides, start)
+        return (_finished(op, run, settings, codes, (a, b, c), inexact),)
+
+    return dot
+
+
+def _as_read(codes: Codes, name: str, given: str) -> Codes:
+    """Return the codes that a unit reads: of a narrower type it takes the high bits."""
+    return codes if name == given or name not in DROPPED else codes >> DROPPED[name]
+
+
+def _promotion(op: Operation, names: tuple[str, str, str]) -> int:
+    """Return how many elements of K wgmma adds up before the sum is added to C in f32; 0 for all of them."""
+    if op.name != "ttng.warp_group_dot" or FORMATS.get(names[0]) is None or FORMATS[names[0]].bits != 8:
+        return 0
+    most = integer_of(op, "maxNumImpreciseAcc")
+    depth = shape_of(op.operands[1].type)[-2]
+    if names[2] != "f32" or not 0 < most <= depth:
+        return 0
+    return max(most // _K_OF_F8, 1) * _K_OF_F8
+
+
+_K_OF_F8 = 32
+"""The elements of K of an instruction of wgmma on f8."""
+
+
+_FORMATS = ("f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "bf16", "f16")
+"""The formats of the kinds of dot_scaled, by their numbers."""
+_BLOCK = 32
+
+
+_ONE = 127
+"""The scale 1."""
+
+
+def _unpacked(op: Operation, value: Value, side: str, axis: int) -> tuple[str, Codes]:
+    """Return the format of a side of dot_scaled and its codes, of which a byte may hold two along an axis."""
+    name = _FORMATS[integer_of(op, f"{side}_elem_type")]
+    codes = value.bits
+    if FORMATS[name].bits != 4:
+        return name, codes
+    return name, unpacked(codes, codes.ndim + axis)
+
+
+def _scales(scale: Value | None, shape: tuple[int, ...]) -> Codes:
+    """Return the scales of a side, [rows, blocks of K]; 1 if it has none."""
+    if scale is not None:
+        return scale.bits
+    return np.full((*shape[:-1], shape[-1] // _BLOCK), _ONE, np.uint8)
+
+
+def _check_scaled(op: Operation) -> None:
+    """Raise Unsupported for elements that are not of the kind of their side, and for shapes and scales that are no
+    blocks of 32 elements with one scale of 8 bits.
+    """
+    a, b, c, *scales = [None if value is None else value.type for value in optional(op, op.operands)]
+    assert a is not None
+    assert b is not None
+    assert c is not None
+    of_b = sizes_of(b)
+    sides = (("a", "lhs", a, sizes_of(a)), ("b", "rhs", b, (*of_b[:-2], of_b[-1], of_b[-2])))
+    rows = []
+    for (side, packing, type_, shape), scale in zip(sides, scales, strict=True):
+        name = _FORMATS[integer_of(op, f"{side}_elem_type")]
+        packed = FORMATS[name].bits == 4
+        if packed and not integer_of(op, f"{packing}_k_pack"):
+            raise unsupported(op, f"{packing}_k_pack = false is not run")
+        depth = shape[-1] * (2 if packed else 1)
+        if str(ty.element_type(type_)) not in ((name, "i8") if FORMATS[name].bits <= 8 else (name,)):
+            raise unsupported(op, f"the elements of '{type_}' are not those of the kind {name}")
+        if depth % _BLOCK:
+            raise unsupported(op, f"a depth of {depth} is not run: it must be a multiple of {_BLOCK}")
+        needed = ty.TensorType((*shape[:-1], depth // _BLOCK), ty.IntegerType(8))
+        if scale is not None and (sizes_of(scale), ty.element_type(scale)) != (needed.shape, needed.element):
+            raise unsupported(op, f"scales of type '{scale}' are not run: they must be of type '{needed}'")
+        rows.append(shape[:-1])
+    if rows[0][:-1] != rows[1][:-1] or sizes_of(c) != (*rows[0], rows[1][-1]):
+        raise unsupported(op, "the shapes of the operands and of the result do not fit")
+
+
+def _dot_scaled(op: Operation, settings: Settings) -> Function:
+    _check_scaled(op)
+
+    def dot(run: Run, operands: Operands) -> tuple[Any, ...]:
+        a, b, c, a_scale, b_scale = optional(op, operands)
+        assert a is not None
+        assert b is not None
+        assert c is not None
+
+        first, x = _unpacked(op, a, "a", -1)
+        second, y = _unpacked(op, b, "b", -2)
+        columns = np.swapaxes(y, -1, -2)
+        scales = _scales(a_scale, x.shape), np.swapaxes(_scales(b_scale, columns.shape), -1, -2)
+        d, shape = str(c.element_type), (x.shape[-2], y.shape[-1], x.shape[-1])
+        tile = TileOp(op.name, first, second, d, d, shape, 1, "mma", "f8E8M0FNU", _BLOCK)
+        codes = _multiplied(op, run, Instruction(tile, settings.model), (x, y, *scales), c.bits)
+        given = tuple([value for value in (a, b, c, a_scale, b_scale) if value is not None])
+        return (_finished(op, run, settings, codes, given, True),)
+
+    return dot
+
+
+DOT, DOT_SCALED = OnValues(_dot, raw=True), OnValues(_dot_scaled)
