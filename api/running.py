@@ -18,7 +18,17 @@ from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Uns
 from halfulp.interp.ir.operations import FUNCTIONS, Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import External, IndexWidth, Listener, OnUb, Settings, Swizzle, about, host_values
+from halfulp.interp.run.settings import (
+    External,
+    FpFusion,
+    IndexWidth,
+    Listener,
+    OnUb,
+    Settings,
+    Swizzle,
+    about,
+    host_values,
+)
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.lanes import over_lanes, repeated
@@ -75,7 +85,7 @@ class TraceKeywords(CallKeywords, total=False):
     batch: bool
     mma: str | Accumulator
     grid: tuple[int, ...] | int | None
-    fp_fusion: bool
+    fp_fusion: FpFusion
     random: str | None
     swizzle: Swizzle
     check_hints: bool

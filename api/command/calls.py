@@ -185,8 +185,6 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
         keywords["mma"] = options.model_of(keywords["mma"])
     if "grid" in keywords:
         keywords["grid"] = _grid(keywords["grid"])
-    if "fp_fusion" in keywords:
-        keywords["fp_fusion"] = keywords["fp_fusion"] == "on"
     if "random" in keywords:
         keywords["random"] = options.source_of_bits(keywords["random"])
     return {**keywords, "profile": options.profile_named(keywords["profile"])}

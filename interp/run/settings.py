@@ -224,6 +224,7 @@ CastTypes = tuple[tuple[str, ...], tuple[str, ...]]
 OnUb = Literal["raise", "poison"]
 IndexWidth = Literal[64, 32]
 Swizzle = Literal["hint", "physical"]
+FpFusion = Literal["on", "off"]
 
 AnyValue = TypeVar("AnyValue", Value, Buffer, Value | Buffer)
 
@@ -323,11 +324,12 @@ class Settings:
             "are 1"
         ),
     )
-    fp_fusion: bool = field(
-        default=True,
+    fp_fusion: FpFusion = field(
+        default="on",
         metadata=about(
-            "the option ``enable_fp_fusion`` of Triton's compiler, of which the text of a kernel says nothing: "
-            "products of a kernel with a target are fused into additions, as LLVM does"
+            "the option ``enable_fp_fusion`` of Triton's compiler, of which the text of a kernel says nothing: 'on' "
+            "fuses products of a kernel with a target into additions, as LLVM does; 'off' rounds them",
+            get_args(FpFusion),
         ),
     )
     random: str | None = field(

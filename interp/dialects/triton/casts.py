@@ -12,7 +12,7 @@ import numpy as np
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.elements import Function, Operands
-from halfulp.interp.dialects.elementwise import elementwise_step, enum_of, format_of
+from halfulp.interp.dialects.elementwise import elementwise_step, enum_of, format_of, rounding_of
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.targets import target_of
 from halfulp.interp.ir import types as ty
@@ -35,38 +35,71 @@ class Wrong(NamedTuple):
 
     first: int
     results: Sequence[int]
-    link: str
+    link: str = ""
 
 
 class Row(NamedTuple):
-    """A cast of some targets. ``policy``: fields of the profile that differ. ``wrong``: the codes that are cast
-    wrongly. ``refused``: whether the target has no such cast.
+    """A cast of some targets. ``rounding``: the mode that it has; "" for any. ``policy``: fields of the profile that
+    differ. ``wrong``: the codes that are cast wrongly. ``refused``: whether the target has no such cast.
     """
 
     targets: str
     sources: str
     results: str
-    policy: dict[str, str]
+    rounding: str = ""
+    policy: Mapping[str, str] = {}
     wrong: tuple[Wrong, ...] = ()
     refused: bool = False
 
 
-_WIDE = "f32 f16 bf16"
+_WIDE = "f64 f32 f16 bf16"
 _OCP = "f8E4M3FN f8E5M2"
 _FNUZ = "f8E4M3FNUZ f8E5M2FNUZ"
-_CUDA = "cuda:80 cuda:86 cuda:89 cuda:90 cuda:100 cuda:120"
+_OLD_CUDA, _NEW_CUDA = "cuda:80 cuda:86", "cuda:89 cuda:90 cuda:100 cuda:120"
+_CUDA = f"{_OLD_CUDA} {_NEW_CUDA}"
 _SATURATING = {"conversion_overflow": "saturate"}
-_INFINITE = Wrong(0x7C, (0x4780, 0x47A0, 0x47C0, 0x47E0), "https://github.com/triton-lang/triton/issues/11784")
-"""Infinity and NaN of f8E5M2 in bf16: they are read as numbers."""
+_ONES, _SIGNED = {"nan_result": "all_ones"}, {"nan_result": "canonical_signed"}
+_ONES_OF_8 = {"nan_converted": "all_ones_of_8"}
+_READ_AS_NUMBERS = Wrong(0x7C, (0x4780, 0x47A0, 0x47C0, 0x47E0), "https://github.com/triton-lang/triton/issues/11784")
+"""Infinity and NaN of f8E5M2 in bf16: 65536, 81920, 98304 and 114688."""
+_NAN_IS_480 = Wrong(0x7F, (0x43F0,))
+"""NaN of f8E4M3FN in bf16."""
+_SHIFTED = Wrong(0x7D, (0x7D00,))
+"""The signalling NaN of f8E5M2 in f16, which is not quieted."""
+_NAN_BELOW_480 = Wrong(0x5F41, [0x7F] * 63)
+"""Numbers of f16 between 464 and 480, which are NaN instead of 448."""
+_NAN_TOP_BYTES = Wrong(0x7C01, [code >> 8 for code in range(0x7C01, 0x8000)])
+"""NaN of f16 in f8E5M2: the top byte, which is infinity for small payloads."""
+_TOP_BYTES = Wrong(0, [code >> 8 for code in range(0x8000)])
+"""f16 in f8E5M2FNUZ: the top byte, as if the two had the same bias."""
 
 ROWS = (
-    Row("cuda:80 cuda:86", "*", "f8E4M3FN", {}, refused=True),
-    Row("cuda:80 cuda:86", "f8E4M3FN", "*", {}, refused=True),
-    Row(_CUDA, "*", _FNUZ, {}, refused=True),
-    Row(_CUDA, _FNUZ, "*", {}, refused=True),
-    Row("cuda:89 cuda:90 cuda:100 cuda:120", _WIDE, _OCP, _SATURATING | {"nan_result": "all_ones"}),
-    Row("*", "f8E5M2", "bf16", {}, (_INFINITE,)),
+    Row(_OLD_CUDA, "*", "f8E4M3FN", refused=True),
+    Row(_OLD_CUDA, "f8E4M3FN", "*", refused=True),
+    Row(_CUDA, "*", _FNUZ, refused=True),
+    Row(_CUDA, _FNUZ, "*", refused=True),
+    Row("*", _WIDE, "f8E4M3FN", "rtz", refused=True),
+    Row(_CUDA, "f16 bf16", "f8E5M2", "rtz", refused=True),
+    Row("*", "f16", "f8E5M2", "rtz", wrong=(_NAN_TOP_BYTES,)),
+    Row("hip:gfx942", "f16", "f8E5M2FNUZ", "rtz", wrong=(_TOP_BYTES,)),
+    Row(_CUDA, "f32", "f8E5M2", "rtz", _ONES),
+    Row("*", "f32", "f8E5M2", "rtz"),
+    Row(_OLD_CUDA, _WIDE, "f8E5M2", "", _SATURATING | _ONES_OF_8),
+    Row(_NEW_CUDA, _WIDE, _OCP, "", _SATURATING | _ONES),
+    Row("hip:gfx942", "f16", "f8E4M3FN", "", _SATURATING, (_NAN_BELOW_480,)),
+    Row("*", _WIDE, _OCP, "", _SATURATING | _SIGNED),
+    Row("*", _WIDE, _FNUZ, "", _SATURATING),
+    Row("*", "f8E5M2", "bf16", wrong=(_READ_AS_NUMBERS,)),
+    Row("hip:gfx942", "f8E4M3FN", "bf16", wrong=(_NAN_IS_480,)),
+    Row(f"{_OLD_CUDA} hip:gfx942", "f8E5M2", "f16", wrong=(_SHIFTED,)),
+    Row("hip:gfx942", "f8E4M3FN", "f16 f32", "", _SIGNED),
+    Row(_NEW_CUDA, _OCP, "f16 bf16", "", _ONES),
+    Row("*", "f64 f32 f16", "bf16", "rtne", _ONES),
+    Row(_CUDA, "f64 f32", "f16", "", _ONES),
 )
+"""The casts that are not plain conversions, rounded once; of several rows the first one holds. The software of gfx942
+and of cuda:80 was run for all codes; what cvt does is from PTX ISA 9.1.
+"""
 
 
 def _has(words: str, name: str) -> bool:
@@ -74,12 +107,13 @@ def _has(words: str, name: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def row_of(target: str, source: str, result: str) -> Row:
+def row_of(target: str, source: str, result: str, rounding: str) -> Row:
     """Return the row of a cast of a target: the first one, or one without exceptions."""
     for row in ROWS:
-        if _has(row.targets, target) and _has(row.sources, source) and _has(row.results, result):
+        named = zip((row.targets, row.sources, row.results), (target, source, result), strict=True)
+        if all(_has(words, name) for words, name in named) and row.rounding in ("", rounding):
             return row
-    return Row(target, source, result, {})
+    return Row(target, source, result)
 
 
 def _kernel(source: FloatFormat, result: FloatFormat, rounding: Rounding, row: Row, profile: Profile) -> Kernel:
@@ -110,19 +144,27 @@ def _kernel(source: FloatFormat, result: FloatFormat, rounding: Rounding, row: R
     return Kernel(scalar, array)
 
 
+_RTZ = 0
+_ROUNDINGS = {Rounding.TOWARD_ZERO: "rtz", Rounding.TO_NEAREST_EVEN: "rtne"}
+"""The words of Triton for rounding modes."""
+
+
 def _fp_to_fp(op: Operation, settings: Settings) -> Kernel:
-    rounding = Rounding.TOWARD_ZERO if enum_of(op, "rounding") == 0 else Rounding.TO_NEAREST_EVEN
+    rounding = rounding_of(op)
+    if op.name == "tt.fp_to_fp" and enum_of(op, "rounding") == _RTZ:
+        rounding = Rounding.TOWARD_ZERO
     source, result = format_of(op.operands[0]), format_of(op.results[0])
     target = target_of(op)
     if target is None:
         return casts.convert(source, result, rounding, 0, settings.profile)
-    row = row_of(target.name, source.name, result.name)
+    row = row_of(target.name, source.name, result.name, _ROUNDINGS.get(rounding, rounding.spelling))
     if row.refused:
         raise unsupported(op, f"{target.name} has no cast from '{source.name}' to '{result.name}'")
     return _kernel(source, result, rounding, row, settings.profile)
 
 
 FP_TO_FP = Elementwise(_fp_to_fp, surroundings=lambda op, settings: target_of(op))
+"""A cast of floats: tt.fp_to_fp, and arith.truncf in a kernel with a target."""
 
 # --- unpacking --------------------------------------------------------------------------------------------------------
 

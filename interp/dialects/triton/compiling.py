@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.dialects.elementwise import elementwise_step
+from halfulp.interp.dialects.triton import casts
 from halfulp.interp.dialects.triton.contraction import Contraction, Fused, Product, fused_evaluator
 from halfulp.interp.dialects.triton.targets import Target, target_of
 from halfulp.interp.ir import types as ty
@@ -51,7 +52,7 @@ class KernelCompiler(FunctionCompiler):
     @cached_property
     def contraction(self) -> Contraction | None:
         """What LLVM fuses in the function; None if it fuses nothing."""
-        if self.target is None or not self.settings.fp_fusion:
+        if self.target is None or self.settings.fp_fusion == "off":
             return None
         return Contraction(self.function, self.target)
 
@@ -78,6 +79,8 @@ class KernelCompiler(FunctionCompiler):
             found = self.contraction.fused(op)
             if found is not None:
                 return fused_evaluator(found, self._mark(found))
+        if op.name == "arith.truncf":
+            return casts.FP_TO_FP
         if op.name in target.approximate and _takes_floats(op):
             return self._approximate(op, plain)
         return plain

@@ -114,7 +114,7 @@ class _Maker:
         """Add bases as they are."""
         for basis in bases:
             self._bases[where].append(tuple(basis))
-            self._sizes = [size << (step >= size) for size, step in zip(self._sizes, basis, strict=True)]
+            self._sizes = [max(size, 2 * step) for size, step in zip(self._sizes, basis, strict=True)]
 
     def add_all(self, where: str, counts: Sequence[int], order: Sequence[int]) -> None:
         """Add a tile, the first dimension of an order first."""

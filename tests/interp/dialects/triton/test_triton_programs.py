@@ -182,6 +182,6 @@ def test_sums_that_depend_on_a_race_are_open() -> None:
     # The lanes of different warps may win: this makes one more row open.
     assert np.count_nonzero(got.open) <= 4
     # Without fusion all lanes have the same sum.
-    hu.run(kernel, data["in_x"], sums, 128, grid=32, track_open=True, fp_fusion=False)
+    hu.run(kernel, data["in_x"], sums, 128, grid=32, track_open=True, fp_fusion="off")
     plain = sums.load()
     assert plain.open is None or not plain.open.any()
