@@ -28,6 +28,7 @@ _EXPORTS: Mapping[str, str] = {
     "from_jax": "halfulp.importing.lowering",
     "from_onnx": "halfulp.importing.lowering",
     "from_stablehlo": "halfulp.importing.lowering",
+    "from_torch": "halfulp.importing.torch_programs",
     # Compilations
     "bisect": "halfulp.bisecting",
     # Running

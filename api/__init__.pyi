@@ -33,6 +33,7 @@ from halfulp.importing.comparison import compare as compare
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
+from halfulp.importing.torch_programs import from_torch as from_torch
 from halfulp.interp.ir.errors import BytecodeError as BytecodeError
 from halfulp.interp.ir.errors import HalfulpError as HalfulpError
 from halfulp.interp.ir.errors import ParseError as ParseError
@@ -121,6 +122,7 @@ __all__ = [
     "from_jax",
     "from_onnx",
     "from_stablehlo",
+    "from_torch",
     "iree",
     "load",
     "matmul",

@@ -11,9 +11,9 @@ _ADVICE = {
     "array asarray tensor as_tensor cast astype Array Tensor float_quantize": (
         'hu.convert(x, "bf16") makes a Value of numbers, arrays and tensors'
     ),
-    "from_torch from_pytorch from_module from_model to_mlir": (
-        "hu.run(model, x), hu.trace, hu.sensitivity and hu.compare take a torch module or a function of JAX; "
-        'hu.from_onnx reads an ONNX file; hu.convert(x, "bf16") makes a Value of tensors'
+    "from_pytorch from_module from_model to_mlir": (
+        "hu.from_torch(model, x) and hu.from_jax(f, x) make a module; hu.run(model, x), hu.trace, hu.sensitivity and "
+        'hu.compare take a torch module or a function of JAX; hu.convert(x, "bf16") makes a Value of tensors'
     ),
     "zeros ones full arange linspace eye empty": 'hu.convert(np.{name}(...), "bf16") makes a Value',
     "from_numpy": "hu.Value.from_numpy(x) keeps the type of the array; hu.convert(x, type) rounds",

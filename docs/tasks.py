@@ -309,6 +309,12 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 }""")
 print(hu.run(module, np.float32([0.5, 3])))
 ''',
+            "from_torch": """
+import torch
+
+module = hu.from_torch(torch.nn.Softmax(dim=-1), np.float32([0.5, 1.0, 2.0]))
+print(hu.run(module, np.float32([0.5, 1.0, 2.0])))
+""",
             "compare": """
 import jax.numpy as jnp
 
@@ -316,7 +322,7 @@ a = np.linspace(0, 1, 512, dtype=np.float32).reshape(2, 256)
 print(hu.compare(lambda a: jnp.dot(a.astype(jnp.bfloat16), a.T.astype(jnp.bfloat16)), a))
 """,
         },
-        needs=("iree.compiler", "jax", "onnx"),
+        needs=("jax", "onnx", "torch", "torch_mlir"),
     ),
     Task(
         "Choose the rules",

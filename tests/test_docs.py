@@ -63,7 +63,7 @@ def test_pages_that_are_tested_elsewhere_are() -> None:
 
 # --- examples ---------------------------------------------------------------------------------------------------------
 
-NEEDS = {"from-jax.md": ("jax",), "from-pytorch.md": ("onnx", "torch")}
+NEEDS = {"from-jax.md": ("jax",), "from-pytorch.md": ("onnx", "torch", "torch_mlir")}
 """Pages that need extras, and the markers of these."""
 PROGRAMS = [(page.name, k, *program) for page in HERE if page.name not in NEEDS for k, program in enumerate(programs(page))]  # fmt: skip
 

@@ -63,6 +63,7 @@ IN_FUNCTIONS = {
     "pyarrow": "optional",
     "rich": "slow: 40 ms; only a terminal and tables need it",
     "torch": "optional",
+    "torch_mlir": "optional",
     "z3": "optional",
 }
 

@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import neighbours
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
-from halfulp.importing.lowering import Lower, from_torch, is_torch, traced, without_tensors, wrong_factor
+from halfulp.importing.lowering import Lower, is_torch, traced, without_tensors, wrong_factor
+from halfulp.importing.torch_programs import as_torch, exported, is_exported, named_leaves
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import numeric
 from halfulp.interp.run.shadows import Shadows, shadow_of
+from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.measuring.metrics import MEASURES, Metric, checked_metric
@@ -288,13 +290,13 @@ def compare(
     lower: Lower = "stablehlo",
     **options: Unpack[CallKeywords],
 ) -> Comparison:
-    """Run a function in JAX and in halfulp, and measure the distances of the results.
+    """Run a function in JAX, or a module in torch, and in halfulp, and measure the distances of the results.
 
     ``f``, ``args``: as `from_jax` takes them; ``args`` are arrays. JAX compiles and runs the same lowering that halfulp
-    runs.
+    runs. Or a `torch.nn.Module` with the arguments of `from_torch`, which torch runs op by op.
     ``metric``: how the farthest element is chosen: by the distance in ulp ("ulp"), or by the difference ("sqnr",
     "relative", "absolute"). In ulp, numbers near 0 are far apart.
-    ``lower``: the program that halfulp runs, as for `from_jax`: "stablehlo" or "iree".
+    ``lower``: the program of JAX that halfulp runs, as for `from_jax`: "stablehlo" or "iree".
 
     {options}
 
@@ -308,7 +310,7 @@ def compare(
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
-    Raises TypeMismatch if ``f`` is not a function, and the errors of `from_jax` and `run`.
+    Raises TypeMismatch if ``f`` is not a function, and the errors of `from_jax`, `from_torch` and `run`.
     """
     if isinstance(f, str | Module):
         raise Unsupported(
@@ -340,18 +342,19 @@ def compare(
 
 def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions, metric: str) -> Comparison:
     torch: Any = import_module("torch")
-    module = from_torch(model, args)
+    pytree: Any = import_module("torch.utils._pytree")
+    program = exported(model, () if is_exported(model) else args)
+    given = program.inputs(args)
+    # The model may write to its arguments.
+    copies = pytree.tree_map(lambda leaf: leaf.clone() if is_tensor(leaf) else leaf, pytree.tree_map(as_torch, args))
     with torch.no_grad():
-        given = model(*(torch.as_tensor(each) for each in args))
-    tensors = list(given) if isinstance(given, list | tuple) else [given]
-    names = [f"[{k}]" for k in range(len(tensors))] if len(tensors) > 1 else [""]
-    ours = run_with(module, args, options)
+        found = (model.module() if is_exported(model) else model)(*copies)
+    ours = run_with(program.module, given, options)
+    leaves = [(name, as_array(leaf, "a result")) for name, leaf in named_leaves(found) if is_tensor(leaf)]
     outputs = [
-        output
-        for name, value, tensor in zip(names, ours, tensors, strict=True)
-        for output in _tensor_beside(name, value, tensor)
+        output for value, (name, array) in zip(ours, leaves, strict=True) for output in _beside(name, value, array)
     ]
-    return _comparison(type(model).__name__, module, args, options, outputs, "torch", metric)
+    return _comparison(program.name, program.module, given, options, outputs, "torch", metric)
 
 
 def _comparison(
@@ -401,15 +404,6 @@ def _is_complex(value: Value) -> bool:
 def _parts(value: Value, part: ty.Type) -> list[Value]:
     """Return the real and the imaginary parts of complex numbers, as values of a type."""
     return [Value(part, value.bits[..., k], value.poison, value.open, value.origins) for k in range(2)]
-
-
-def _tensor_beside(name: str, ours: Value, tensor: Any) -> list[Output]:
-    """Return an output with the result of torch as a value of the type of ours. NumPy lacks bf16; f32 has all its
-    values.
-    """
-    if tensor.is_floating_point() and tensor.element_size() < 4:
-        return [(name, ours, Value.from_numpy(tensor.float().numpy()).astype(ours.element_type))]
-    return _beside(name, ours, tensor.numpy())
 
 
 def _exact(value: Value) -> neighbours.FloatSums | None:

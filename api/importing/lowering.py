@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
@@ -27,43 +26,21 @@ from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
 from halfulp.fp_formats import scalar
+from halfulp.importing.common import INSTALL, as_printed, name_arguments, name_constants, require
 from halfulp.importing.repairs import explicit, repair
+from halfulp.importing.torch_programs import To, checked_to, exported, is_exported, lowered_by_torch_mlir
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.attributes import DenseElementsAttr, FloatAttr
-from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, UnknownLoc, file_position, quoted
+from halfulp.interp.ir.attributes import FloatAttr
+from halfulp.interp.ir.base import FileLineCol, Location, quoted
 from halfulp.interp.ir.errors import DocumentWarning, HalfulpError, InputError, LimitExceeded, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.ir.types import FloatType
 from halfulp.interp.loading import parse_module
-from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source, decode_text, is_bytecode, is_text, load_named, opened
 from halfulp.running import find_entry
-
-# --- packages ---------------------------------------------------------------------------------------------------------
-#
-# The optional packages that imports of programs need.
-
-INSTALL: Mapping[str, str] = {
-    "iree.compiler": "pip install 'iree-base-compiler==3.13.*'",
-    "jax": "pip install 'jax>=0.5'",
-    "onnx": "pip install 'onnx>=1.16'",
-    "onnxscript": "pip install onnxscript",
-}
-"""The command that installs each package."""
-
-
-def require(package: str, what: str) -> None:
-    """Raise Unsupported, with the command that installs the package, if it is absent. ``what``: what needs it."""
-    try:
-        found = find_spec(package)
-    except ModuleNotFoundError:  # the package around it is absent
-        found = None
-    if found is None:
-        raise Unsupported(f"{what} needs the Python package {package}, which is not installed", hint=INSTALL[package])
-
 
 # --- lowering ---------------------------------------------------------------------------------------------------------
 
@@ -122,37 +99,7 @@ def lowered_by_iree(text: str, name: str) -> Module:
     module = parse_module(located, f"{name} (lowered)", verify=False, schema=Schema.LLVM24)
     unwrap(module)
     repair(module)
-    return _as_printed(module)
-
-
-def _as_printed(module: Module) -> Module:
-    """Return a module whose text is what users print, and not that of a tool with its locations. Its ops and arguments
-    keep their locations, without the calls inside halfulp.
-    """
-    found = load_named(print_module(module), module.filename)
-    for op, original in zip(found.walk(), module.walk(), strict=True):
-        # An op of a body that is written as one name has no place but that of the op around it.
-        placed = original if original.location != original.position else original.parent_op or original
-        op.location = _of_user(placed.location)
-        for block, source in zip(op.blocks, original.blocks, strict=True):
-            for argument, named in zip(block.arguments, source.arguments, strict=True):
-                argument.location = _of_user(named.location)
-    return found
-
-
-_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-"""The folder of halfulp's own files, which JAX takes for the callers of a function."""
-
-
-def _of_user(location: Location) -> Location:
-    """Return a location without the calls inside halfulp."""
-    if isinstance(location, NameLoc):
-        return NameLoc(location.name, _of_user(location.child))
-    if not isinstance(location, CallSiteLoc):
-        return location
-    callee, caller = _of_user(location.callee), _of_user(location.caller)
-    place = file_position(callee)
-    return caller if place is not None and place.file.startswith(_OWN) else CallSiteLoc(callee, caller)
+    return as_printed(module)
 
 
 def compiler_for(name: str) -> Tool:
@@ -222,7 +169,7 @@ def from_jax(f: Callable[..., Any], /, *args: Any, lower: Lower = "stablehlo") -
 
 _TRACED = (
     "halfulp traces the function with JAX: in it, compute with jax.numpy, not with NumPy or torch; bind arguments that "
-    "are not arrays before the call, such as functools.partial(f, axis=1); pass a torch.nn.Module itself"
+    "are not arrays before the call, such as functools.partial(f, axis=1); hu.from_torch takes functions of torch"
 )
 """A note on errors of JAX about what a function does with the arrays that it gets."""
 
@@ -254,11 +201,9 @@ def traced(f: Callable[..., Any], args: Sequence[Any], lower: Lower = "stablehlo
     by_iree = checked_lower(lower)
     if is_torch(f):
         raise TypeMismatch(
-            f"hu.from_jax takes a function of JAX, not the torch module {type(f).__name__}",
-            hint="hu.run(model, x), hu.trace, hu.sensitivity and hu.compare take it; hu.from_onnx reads its ONNX file",
+            f"hu.from_jax takes a function of JAX, not a {type(f).__name__} of torch",
+            hint="hu.from_torch(model, x) makes a module of it; hu.run(model, x), hu.trace and hu.compare take it, too",
         )
-    if type(f).__name__ == "ExportedProgram":
-        raise TypeMismatch("a program of torch.export cannot be called", hint="hu.run(exported.module(), x)")
     require("jax", "hu.from_jax")
     jax: Any = import_module("jax")
     # JAX drops an argument that is not used, unless it is told to keep it.
@@ -271,7 +216,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any], lower: Lower = "stablehlo
             error.add_note(_TRACED)
         raise
     text, file = lowered.as_text(debug_info=True), f"<jax {name}>"
-    module = lowered_by_iree(text, file) if by_iree else _as_printed(load_named(text, file))
+    module = lowered_by_iree(text, file) if by_iree else as_printed(load_named(text, file))
     given, kept = len(jax.tree.leaves(lowered.args_info)), len(argument_types(find_entry(module)))
     if given < kept:
         raise Unsupported(
@@ -290,48 +235,69 @@ def traced(f: Callable[..., Any], args: Sequence[Any], lower: Lower = "stablehlo
 #
 # Modules from ONNX models.
 
-_IMPORTER = "iree.compiler.tools.import_onnx"
+_IMPORTERS: Mapping[str, str] = {
+    "torch-mlir": "torch_mlir.tools.import_onnx",
+    "iree": "iree.compiler.tools.import_onnx",
+}
+"""The program that writes an ONNX model in the torch dialect, of each package that lowers it from there."""
 
 
-def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None) -> Module:
-    """Return an ONNX model as a module of linalg on tensors, whose function has the name of the model's graph.
+def from_onnx(
+    path: str | os.PathLike[str],
+    *,
+    to: To = "stablehlo",
+    lower: Literal["torch-mlir", "iree"] = "torch-mlir",
+    opset_version: int | None = None,
+) -> Module:
+    """Return an ONNX model as a module, whose function has the name of the model's graph.
 
     ``path``: the file of the model; weights in an external file next to it are read, too.
+    ``to``: the dialect: "stablehlo" with chlo, "linalg" on tensors, or "tosa".
+    ``lower``: "torch-mlir" imports and lowers the model; "iree": IREE's importer and compiler do, to linalg, as
+    described at `from_stablehlo`: first iree-import-onnx, then ``iree-compile --compile-to=input``.
     ``opset_version``: a newer version of ONNX's ops, to which the model is updated first; IREE's importer needs 17 or
     newer.
 
-    IREE's importer and compiler lower the model, as described at `from_stablehlo`: first iree-import-onnx, then
-    ``iree-compile --compile-to=input``.
-
-    Raises Unsupported if a package is not installed, with the command that installs it, or if the compiler cannot lower
-    an op; InputError if the file is not a model; LimitExceeded if a tool takes too long.
+    Raises Unsupported if a package is not installed, with the command that installs it, or if an op has no lowering;
+    InputError if the file is not a model, or for an unknown value of an option; LimitExceeded if a tool takes too long.
     """
     if not isinstance(path, str | os.PathLike):
         what = "a torch module" if is_torch(path) else type(path).__name__
         raise TypeMismatch(
             f"hu.from_onnx reads a file, not {what}",
-            hint='torch.onnx.export(model, (x,), "model.onnx") writes one; hu.run(model, x) takes the model itself',
+            hint="hu.from_torch(model, x) takes a torch module, and hu.run(model, x), too",
         )
-    name = os.fspath(path)
-    compiler_for(name)
-    require("iree.compiler", "hu.from_onnx")
+    checked_to(to)
+    if lower not in _IMPORTERS:
+        raise InputError(f"lower is {lower!r}, but must be one of {', '.join(_IMPORTERS)}")
+    name, by_iree = os.fspath(path), lower == "iree"
+    if by_iree and to == "tosa":
+        raise InputError("IREE's compiler lowers a model to linalg, not to tosa", hint='leave out lower="iree"')
+    if by_iree:
+        compiler_for(name)
+    require("iree.compiler" if by_iree else "torch_mlir", "hu.from_onnx")
     require("onnx", "hu.from_onnx")
     read_file(path)
     update = [] if opset_version is None else ["--opset-version", str(opset_version)]
     importer = Tool(sys.executable, "")
-    try:
+    with TemporaryDirectory() as folder:
+        # IREE's importer makes its temporary files in a folder of its own.
+        own = [] if by_iree else ["--temp-dir", folder]
         # With -P nothing is imported from the current folder. An absolute path is never taken as an option.
-        done = importer.finished(["-P", "-m", _IMPORTER, os.path.abspath(name), "-o", "-", *update], seconds=SECONDS)
-    except OracleError as error:
-        kind = LimitExceeded if error.kind == "hang" else InputError
-        raise kind(f"iree-import-onnx, on {name}: {error}") from None
+        command = ["-P", "-m", _IMPORTERS[lower], os.path.abspath(name), "-o", "-", *own, *update]
+        try:
+            done = importer.finished(command, seconds=SECONDS)
+        except OracleError as error:
+            kind = LimitExceeded if error.kind == "hang" else InputError
+            raise kind(f"the importer of {lower}, on {name}: {error}") from None
     if done.code:
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
-        raise InputError(f"iree-import-onnx cannot read {name}: {reason.strip()}")
+        raise InputError(f"the importer of {lower} cannot read {name}: {reason.strip()}")
     model: Any = import_module("onnx").load(name)
-    module = lowered_by_iree(_located(done.printed, model), name)
+    text = _located(done.printed, model)
+    module = lowered_by_iree(text, name) if by_iree else lowered_by_torch_mlir(text, name, "onnx", to)
     _name_tensors(module, model)
-    if '"onnx.Gelu"' in done.printed:
+    if by_iree and '"onnx.Gelu"' in done.printed:
         _warn_of_pi(module, name)
     return module
 
@@ -362,28 +328,11 @@ def _located(text: str, model: Any) -> str:
 
 
 def _name_tensors(module: Module, model: Any) -> None:
-    """Give arguments and constants the names of inputs and weights of an ONNX model. Constants are known by their
-    bytes.
-    """
+    """Give arguments and constants the names of inputs and weights of an ONNX model."""
     numpy_of = import_module("onnx.numpy_helper").to_array
-    names: dict[tuple[tuple[int | None, ...], bytes], list[str]] = {}
-    weights = set()
-    for tensor in model.graph.initializer:
-        weights.add(tensor.name)
-        data = tensor.raw_data or numpy_of(tensor).tobytes()
-        names.setdefault((tuple(tensor.dims), data), []).append(tensor.name)
-    for op in module.walk():
-        value = op.properties.get("value")
-        if op.name == "arith.constant" and isinstance(value, DenseElementsAttr):
-            data = DenseElementsAttr(value.type, value.array()).blob(packed=False)
-            found = names.get((tuple(value.type.shape or ()), data))
-            if found is not None:
-                op.location = NameLoc(", ".join(found), UnknownLoc())
-    inputs = [each.name for each in model.graph.input if each.name not in weights]
-    arguments = find_entry(module).regions[0].blocks[0].arguments
-    if len(inputs) == len(arguments):
-        for argument, name in zip(arguments, inputs, strict=True):
-            argument.location = NameLoc(name, UnknownLoc())
+    weights = {tensor.name: numpy_of(tensor) for tensor in model.graph.initializer}
+    name_constants(module, weights)
+    name_arguments(module, [each.name for each in model.graph.input if each.name not in weights])
 
 
 _WRONG_FACTOR = math.sqrt(2 / (22 / 7))
@@ -421,7 +370,8 @@ def _warn_of_pi(module: Module, name: str) -> None:
 def lowered_call(f: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:
     """Return a function of JAX or a module of torch as a module, and the arguments that it takes, in their order."""
     if is_torch(f):
-        return from_torch(f, arguments), tuple(arguments)
+        found = exported(f, () if is_exported(f) else arguments)
+        return found.module, found.inputs(arguments)
     arguments = without_tensors(arguments)
     program = traced(f, arguments)
     return program.module, program.inputs(arguments)
@@ -455,27 +405,9 @@ def leaves_of(arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
 
 
 def is_torch(f: object) -> bool:
-    """Tell whether an object is a module of torch."""
+    """Tell whether an object is a module of torch, or a program of torch.export."""
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(f, torch.nn.Module)
-
-
-def from_torch(model: Any, arguments: Sequence[Any]) -> Module:
-    """Return a module of torch as `from_onnx` does, exported by ``torch.onnx.export`` for these arguments: tensors or
-    arrays.
-    """
-    for package in ("onnx", "onnxscript"):
-        require(package, "a module of torch")
-    torch: Any = import_module("torch")
-    if isinstance(model, torch.jit.ScriptModule):
-        raise TypeMismatch(
-            "torch.onnx.export takes no module of TorchScript", hint="give the module that torch.jit.script was given"
-        )
-    tensors = tuple(torch.as_tensor(each) for each in arguments)
-    with TemporaryDirectory() as folder:
-        path = os.path.join(folder, f"{type(model).__name__}.onnx")
-        torch.onnx.export(model, tensors, path, verbose=False)
-        return from_onnx(path)
+    return torch is not None and (isinstance(f, torch.nn.Module) or is_exported(f))
 
 
 # --- stablehlo --------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -27,7 +28,7 @@ MARKER = "// -----\n"
 MODULES_OF_A_CONTEXT = 2000
 """A context keeps every type and attribute that it has seen, so it is made anew after so many modules."""
 
-_PLACE = re.compile(r'"-":(\d+):(\d+)')
+_PLACE = re.compile(r'"([^"]+)":(\d+):(\d+)')
 _PRINTED = {"--mlir-print-op-generic": "print_generic_op_form", "--mlir-print-debuginfo": "enable_debug_info"}
 _DUMPED = {
     "--mlir-print-ir-before-all": "print_before_all",
@@ -51,6 +52,10 @@ class Child:
     def __init__(self, package: str) -> None:
         self._ir: Any = import_module(f"{package}.ir")
         self._passes: Any = import_module(f"{package}.passmanager")
+        # Only the wheel torch-mlir has this dialect. A new context does not have it by itself.
+        self._torch: Any = None
+        with suppress(ImportError):
+            self._torch = import_module(f"{package}.dialects.torch")
         self._context: Any = None
         self._managers: dict[str, Any] = {}
         self._left = 0
@@ -86,6 +91,8 @@ class Child:
         if not self._left or _RESOURCES in text:
             self._context = self._ir.Context()
             self._context.enable_multithreading(False)
+            if self._torch is not None:
+                self._torch.register_dialect(self._context)
             self._managers = {}
             self._left = 1 if _RESOURCES in text else MODULES_OF_A_CONTEXT
         self._left -= 1
@@ -115,7 +122,8 @@ class Child:
         lines = []
         for each in getattr(error, "error_diagnostics", ()):
             place = _PLACE.search(str(each.location))
-            lines.append(f"{f'<stdin>:{place[1]}:{place[2]}' if place else '<unknown>:0'}: error: {each.message}")
+            file = place and ("<stdin>" if place[1] == "-" else place[1])
+            lines.append(f"{f'{file}:{place[2]}:{place[3]}' if place else '<unknown>:0'}: error: {each.message}")
         return "\n".join(lines) or str(error).strip()
 
 

@@ -31,7 +31,7 @@ def jax() -> Any:
 
 def test_an_absent_jax_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.setattr("halfulp.importing.lowering.find_spec", lambda name: None)
+    monkeypatch.setattr("halfulp.importing.common.find_spec", lambda name: None)
     for call in (hu.from_jax, hu.compare):
         with pytest.raises(hu.Unsupported, match="needs the Python package jax") as caught:
             call(lambda x: x, np.float32(1))
@@ -434,45 +434,6 @@ def test_a_function_of_jax_takes_tensors_of_torch() -> None:
     assert hu.compare(jax().numpy.negative, torch.tensor([1.5])).different == 0
 
 
-def linear() -> Any:
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("onnxscript", reason="torch.onnx.export needs it")
-    model = torch.nn.Linear(2, 2).eval()
-    with torch.no_grad():
-        model.weight.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        model.bias.copy_(torch.tensor([0.5, 0.0]))
-    return model
-
-
-@pytest.mark.onnx
-@pytest.mark.filterwarnings("ignore")
-def test_a_module_of_torch_runs_as_it_is() -> None:
-    x = np.array([[1, 2]], np.float32)
-    model = linear()
-    assert hu.run(model, x)[0].tolist() == [[5.5, 11]]
-    found = hu.compare(model, x)
-    assert found.different == 0
-    assert str(found).startswith("Linear: halfulp beside torch\n")
-
-
-@pytest.mark.onnx
-@pytest.mark.filterwarnings("ignore:.torch.jit.script")
-def test_a_module_of_torch_in_another_place_is_named_with_what_takes_it() -> None:
-    model = linear()
-    with pytest.raises(hu.TypeMismatch, match="takes a function of JAX, not the torch module Linear") as caught:
-        hu.from_jax(model, np.float32(1))
-    assert "hu.run(model, x)" in (caught.value.hint or "")
-    with pytest.raises(hu.TypeMismatch, match="reads a file, not a torch module") as caught:
-        hu.from_onnx(model)
-    assert "torch.onnx.export" in (caught.value.hint or "")
-    torch = pytest.importorskip("torch")
-    x = torch.ones(1, 2)
-    for other, call in ((torch.export.export(model, (x,)), "exported.module()"), (torch.jit.script(model), "script")):
-        with pytest.raises(hu.TypeMismatch) as caught:
-            hu.run(other, x)
-        assert call in (caught.value.hint or "")
-
-
 # --- stablehlo --------------------------------------------------------------------------------------------------------
 #
 # StableHLO runs: `hu.from_stablehlo`, `halfulp run`, and the errors of what is missing, rejected or too slow.
@@ -748,16 +709,16 @@ def saved(path: Path) -> Path:
 def test_an_absent_package_is_named_with_the_command_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halfulp.importing.lowering.compiler_for", lambda name: None)
-    monkeypatch.setattr("halfulp.importing.lowering.find_spec", lambda name: None if name == "onnx" else object())
+    monkeypatch.setattr("halfulp.importing.common.find_spec", lambda name: None if name == "onnx" else object())
     with pytest.raises(hu.Unsupported, match="needs the Python package onnx") as caught:
         hu.from_onnx(tmp_path / "model.onnx")
     assert caught.value.hint == "pip install 'onnx>=1.16'"
 
 
 @pytest.mark.onnx
-def test_a_model_with_a_dynamic_axis(tmp_path: Path) -> None:
-    module = hu.from_onnx(saved(tmp_path / "model.onnx"))
+@pytest.mark.parametrize("options", [{}, {"to": "linalg"}, {"lower": "iree"}])
+def test_a_model_with_a_dynamic_axis(options: dict[str, Any], tmp_path: Path) -> None:
+    module = hu.from_onnx(saved(tmp_path / "model.onnx"), **options)
     x, w = np.array([[1, 2, 3], [-4, 5, -6]], np.float32), np.array([[1, 0], [0, 1], [1, -1]], np.float32)
     (result,) = hu.run(module, x, w)
     assert result.tolist() == [[4, 0], [0, 11]]
@@ -793,8 +754,8 @@ def test_weights_and_ops_have_the_names_and_lines_of_torch(tmp_path: Path) -> No
         ("weight", "up_weight", "/home/me/layer.py:3:1"),
         ("weight", "same, twin", str(tmp_path)),
         ("op", "up.matmul of up_weight", "/home/me/layer.py:3:1"),
-        ("op", "arith.addf of same, twin", str(tmp_path)),
-        ("op", "arith.mulf of same, twin", str(tmp_path)),
+        ("op", "chlo.broadcast_add of same, twin", str(tmp_path)),
+        ("op", "chlo.broadcast_multiply of same, twin", str(tmp_path)),
     }
 
 
@@ -811,7 +772,7 @@ def test_a_gelu_with_another_pi_is_warned_of(element: str, approximate: str, tmp
     onnx.save(onnx.parser.parse_model(GELU.format(element, approximate)), tmp_path / "gelu.onnx")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        module = hu.from_onnx(tmp_path / "gelu.onnx")
+        module = hu.from_onnx(tmp_path / "gelu.onnx", lower="iree")
     said = [str(each.message) for each in caught if "Gelu" in str(each.message)]
     if approximate == "none":
         assert not said
@@ -841,7 +802,7 @@ def test_what_the_importer_prints_runs(
 @pytest.mark.onnx
 def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("grp", "onnx", "iree", "numpy"):
+    for name in ("grp", "onnx", "torch_mlir", "numpy"):
         (tmp_path / f"{name}.py").write_text(f"open({name + '.ran'!r}, 'w')")
     saved(tmp_path / "model.onnx")
     hu.from_onnx("model.onnx")
@@ -854,5 +815,5 @@ def test_a_file_that_is_not_a_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(hu.errors.InputError, match="cannot read"):
         hu.from_onnx(path)
     path.write_bytes(b"not a model")
-    with pytest.raises(hu.errors.InputError, match=r"iree-import-onnx cannot read .*model\.onnx"):
+    with pytest.raises(hu.errors.InputError, match=r"the importer of torch-mlir cannot read .*model\.onnx"):
         hu.from_onnx(path)

@@ -1,0 +1,220 @@
+"""Modules and functions of PyTorch as modules: `hu.from_torch`, and their results beside torch's."""
+
+import functools
+import inspect
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.importing import torch_programs
+from halfulp.importing.torch_programs import user_frames
+from halfulp.interp.ir.base import NameLoc, file_position
+
+TORCH = [pytest.mark.torch, pytest.mark.torch_mlir, pytest.mark.filterwarnings("ignore")]
+DIALECTS = ("stablehlo", "linalg")
+
+
+def torch() -> Any:
+    return import_module("torch")
+
+
+def block() -> Any:
+    """A module with a module in it, weights that are the same everywhere, and a constant argument."""
+
+    class Block(torch().nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.up = torch().nn.Linear(2, 2)
+
+        def forward(self, x: Any, times: int, more: dict[str, Any]) -> dict[str, Any]:
+            y = self.up(x) * times
+            return {"sum": y + more["y"][0], "times": times, "parts": (y, None)}
+
+    class Net(torch().nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch().nn.ModuleList([Block()])
+
+        def forward(self, x: Any, times: int, more: dict[str, Any]) -> Any:
+            return self.layers[0](x, times, more)
+
+    net = Net().eval()
+    with torch().no_grad():
+        net.layers[0].up.weight.copy_(torch().tensor([[1.0, 2.0], [3.0, 4.0]]))
+        net.layers[0].up.bias.copy_(torch().tensor([0.5, 0.25]))
+    return net
+
+
+def arguments() -> tuple[Any, ...]:
+    return torch().tensor([[1.0, 2.0]]), 3, {"y": [torch().tensor([[10.0, 20.0]])]}
+
+
+def applied(*marks: Any) -> Any:
+    return lambda test: functools.reduce(lambda found, mark: mark(found), marks, test)
+
+
+def test_absent_packages_are_named_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for absent in ("torch", "torch_mlir"):
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                "halfulp.importing.common.find_spec", lambda name, absent=absent: None if name == absent else object()
+            )
+            with pytest.raises(hu.Unsupported, match=f"needs the Python package {absent}, ") as caught:
+                hu.from_torch(lambda x: x, np.float32(1))
+            assert absent.replace("_", "-") in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"to": "onnx"}, "to is 'onnx', but must be one of stablehlo, linalg, tosa"),
+        ({"weights": "inputs"}, "weights is 'inputs', but must be one of constants, arguments"),
+    ],
+)
+def test_values_that_options_do_not_have(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(hu.errors.InputError, match=message):
+        hu.from_torch(lambda x: x, np.float32(1), **options)
+
+
+def test_arguments_of_the_function_are_bound_before() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'axis': bind arguments by name before the call"):
+        hu.from_torch(lambda x, axis: x, np.float32(1), axis=1)
+    with pytest.raises(hu.TypeMismatch, match="takes a module or function of torch and its arguments, not int"):
+        hu.from_torch(3)
+
+
+def test_the_frames_of_a_trace_that_users_know() -> None:
+    trace = 'File "/a/net.py", line 3, in forward\n  f(x)\nFile "/lib/torch/nn.py", line 9, in g\n'
+    assert user_frames(trace, ["/lib/torch/"]) == [("/a/net.py", 3)]
+    assert user_frames(trace, ["/lib/torch/", "/a/"]) == [("/lib/torch/nn.py", 9)]
+
+
+@applied(*TORCH)
+@pytest.mark.parametrize("to", DIALECTS)
+def test_nested_arguments_and_results_are_flat(to: Any) -> None:
+    net, given = block(), arguments()
+    module = hu.from_torch(net, *given, to=to)
+    total, product = hu.run(module, given[0], given[2]["y"][0])
+    # 3 · (x · weightᵀ + bias), and 10, 20 more
+    assert (total.tolist(), product.tolist()) == ([[26.5, 53.75]], [[16.5, 33.75]])
+    found = hu.compare(net, *given)
+    assert [each.name for each in found.outputs] == ["['sum']", "['parts'][0]"]
+    assert found.different == 0
+    assert str(found).startswith("Net: halfulp beside torch\n")
+    with pytest.raises(hu.TypeMismatch, match=r"argument 1 of @main \(more\['y'\]\[0\]\)"):
+        hu.run(module, given[0], np.float32(1))
+
+
+@applied(*TORCH)
+def test_arrays_and_values_are_arguments() -> None:
+    low = hu.convert([1.5, 2], "bf16")
+    (found,) = hu.run(hu.from_torch(lambda x, y: x + y, low, low.numpy()), low, low)
+    assert (str(found.type), found.tolist()) == ("tensor<2xbf16>", [3, 4])
+
+
+@applied(*TORCH)
+@pytest.mark.parametrize("to", DIALECTS)
+def test_ops_and_weights_have_the_names_and_lines_of_the_program(to: Any) -> None:
+    net, given = block(), arguments()
+    module = hu.from_torch(net, *given, to=to)
+    forward = type(net.layers[0]).forward
+    line = inspect.getsourcelines(forward)[1] + 1
+    product = next(op for op in module.walk() if op.name in ("stablehlo.dot", "linalg.matmul"))
+    assert isinstance(product.location, NameLoc)
+    assert product.location.name == "layers.0.up"
+    place = file_position(product.location)
+    assert place is not None
+    assert (place.file, place.line) == (__file__, line)
+    assert "layers.0.up.weight" in {op.results[0].label for op in module.walk() if len(op.results) == 1}
+    errors = str(hu.trace(net, *given, shadow=True).errors)
+    assert f"test_torch_programs.py:{line}" in str(hu.rank(net, *given, formats="f8E4M3FN")), errors
+
+
+@applied(*TORCH)
+def test_lines_of_functions_that_a_function_calls() -> None:
+    def helper(x: Any) -> Any:
+        return torch().exp(x)
+
+    module = hu.from_torch(lambda x: helper(x), np.float32([1]))
+    (found,) = (op for op in module.walk() if op.name == "stablehlo.exponential")
+    place = file_position(found.location)
+    assert place is not None
+    assert place.line == inspect.getsourcelines(helper)[1] + 1
+
+
+@applied(*TORCH)
+def test_weights_are_arguments_in_the_order_of_the_state() -> None:
+    net, given = block(), arguments()
+    module = hu.from_torch(net, *given, weights="arguments")
+    labels = [each.label for each in module.body[0].regions[0].blocks[0].arguments]
+    assert labels == ["layers.0.up.weight", "layers.0.up.bias", "x", "more['y'][0]"]
+    weight, bias = net.state_dict().values()
+    total, _ = hu.run(module, 2 * weight, bias, given[0], given[2]["y"][0])
+    assert total.tolist() == [[41.5, 86.75]]
+
+
+@applied(*TORCH)
+@pytest.mark.parametrize("to", DIALECTS)
+def test_open_sizes(to: Any) -> None:
+    # To torch a size of 1 is not open.
+    net, given = block(), torch().utils._pytree.tree_map_only(torch().Tensor, lambda x: x.repeat(2, 1), arguments())
+    rows = {0: torch().export.Dim("rows")}
+    shapes: Any
+    for shapes in ((rows, None, {"y": [rows]}), {"x": rows, "more": {"y": [rows]}}):
+        module = hu.from_torch(net, *given, to=to, dynamic_shapes=shapes)
+        x = np.float32([[1, 2], [0, 1], [1, 0]])
+        assert hu.run(module, x, x)[0].tolist() == [[17.5, 35.75], [7.5, 13.75], [5.5, 9.75]]
+    with pytest.raises(hu.errors.InputError, match="dynamic_shapes of the arguments must have 3 entries"):
+        hu.from_torch(net, *given, dynamic_shapes=(rows,))
+
+
+@applied(*TORCH)
+def test_a_program_of_torch_export() -> None:
+    given = arguments()
+    program = torch().export.export(block(), given)
+    for to in DIALECTS:
+        (total, _) = hu.run(hu.from_torch(program, to=to), given[0], given[2]["y"][0])
+        assert total.tolist() == [[26.5, 53.75]]
+    assert hu.run(program, *given)[0].tolist() == [[26.5, 53.75]]
+    assert hu.compare(program, *given).different == 0
+    with pytest.raises(hu.errors.InputError, match="has its arguments and weights"):
+        hu.from_torch(program, *given)
+
+
+@applied(*TORCH)
+def test_what_cannot_be_lowered_is_named_with_its_line() -> None:
+    def f(x: Any) -> Any:
+        return torch().linalg.svd(x)[1]
+
+    with pytest.raises(hu.Unsupported, match=r"failed to legalize operation 'torch\.aten\._linalg_svd'") as caught:
+        hu.from_torch(f, np.ones((2, 2), np.float32))
+    place = file_position(caught.value.location)  # type: ignore[arg-type]
+    assert place is not None
+    assert (place.file, place.line) == (__file__, inspect.getsourcelines(f)[1] + 1)
+    with pytest.raises(hu.Unsupported, match="changes running_mean in place") as caught:
+        hu.from_torch(torch().nn.BatchNorm1d(2), np.ones((2, 2), np.float32))
+    assert "eval()" in (caught.value.hint or "")
+
+
+@applied(*TORCH)
+def test_passes_that_die_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_programs, "SECONDS", 1e-4)
+    with pytest.raises(hu.errors.LimitExceeded, match="did not end in 0.0001 s"):
+        hu.from_torch(lambda x: x + 1, np.float32([1]))
+
+
+@applied(*TORCH)
+def test_a_module_of_torch_in_another_place_is_named_with_what_takes_it() -> None:
+    model = torch().nn.Linear(2, 2).eval()
+    with pytest.raises(hu.TypeMismatch, match="takes a function of JAX, not a Linear of torch") as caught:
+        hu.from_jax(model, np.float32(1))
+    assert "hu.from_torch(model, x)" in (caught.value.hint or "")
+    with pytest.raises(hu.TypeMismatch, match="reads a file, not a torch module") as caught:
+        hu.from_onnx(model)
+    assert "hu.from_torch(model, x)" in (caught.value.hint or "")
+    with pytest.raises(hu.TypeMismatch, match="TorchScript") as caught:
+        hu.run(torch().jit.script(model), torch().ones(1, 2))
+    assert "torch.jit.script" in (caught.value.hint or "")
