@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
@@ -27,11 +28,13 @@ def _attribute(
     read: Read,
     spell: Spell,
     *inner: Callable[[], AttributeDefinition],
+    problem: Callable[..., str | None] | None = None,
     **words: str,
 ) -> AttributeDefinition:
     """Declare an attribute. ``code``: its number in bytecode. ``read``: returns its fields. ``spell``: returns the text
     of these. ``inner``: return the definitions that its attributes may have, beside a symbol as the first field.
-    ``words``: how bytecode holds each field.
+    ``problem``: returns what is wrong with the fields; ``read`` checks them itself. ``words``: how bytecode holds each
+    field.
     """
     form = ParameterForm(read, lambda attribute, names: spell(*attribute.values))
     parameters = tuple(Parameter(name, kinds.ATTRIBUTE, encoded=word) for name, word in words.items())
@@ -43,7 +46,7 @@ def _attribute(
             named = symbol if known else isinstance(part, at.StringAttr)
             if not named and not (isinstance(part, DialectAttr) and part.definition in known):
                 return f"'{part}' cannot be a part of it"
-        return None
+        return None if problem is None else problem(*attribute.values)
 
     return AttributeDefinition(f"sdy.{mnemonic}", form, parameters, verify, code=code)
 
@@ -99,6 +102,7 @@ _MESH_AXIS = _attribute(
 
 
 def _read_mesh(p: Any) -> tuple[Any, ...]:
+    start = p.pos
     p.expect("<")
     axes, ids = listed(p, _MESH_AXIS, "[", "]"), ()
     if p.take(","):
@@ -106,8 +110,34 @@ def _read_mesh(p: Any) -> tuple[Any, ...]:
         p.expect("=")
         p.expect("[")
         ids = tuple(p.until("]", p.integer))
+    wrong = _problem_of_mesh(axes, ids)
+    if wrong is not None:
+        p.error(wrong, start)
     p.expect(">")
-    return axes, ids
+    return axes, () if axes and ids == tuple(range(len(ids))) else ids
+
+
+def _problem_of_mesh(axes: Sequence[DialectAttr], ids: Sequence[int]) -> str | None:
+    """Return what is wrong with a mesh, in Shardy's words, or None."""
+    sizes: dict[str, int] = {}
+    for axis in axes:
+        name, size = axis.values
+        if size < 1:
+            return f"axis size must be at least 1, got: {size}"
+        if name in sizes:
+            return f"duplicate axis name: {quoted(name)}"
+        sizes[name] = size
+    negative = next((number for number in ids if number < 0), None)
+    if negative is not None:
+        return f"device id must be non-negative, got: {negative}"
+    if not axes:
+        return "axes is empty and device_ids has more than one element" if len(ids) > 1 else None
+    devices = prod(sizes.values())
+    if ids and devices != len(ids):
+        return f"total product of axis sizes must match total number of device ids, got: {devices} != {len(ids)}"
+    if ids and sorted(ids) != list(range(devices)):
+        return f"sorted device ids must be iota(product(axes)), got: {', '.join(map(str, sorted(ids)))}"
+    return None
 
 
 def _spell_mesh(axes: Sequence[DialectAttr], ids: Sequence[int]) -> str:
@@ -116,7 +146,14 @@ def _spell_mesh(axes: Sequence[DialectAttr], ids: Sequence[int]) -> str:
 
 
 MESH = _attribute(
-    "mesh", 2, _read_mesh, _spell_mesh, lambda: _MESH_AXIS, axes="attributes", device_ids="signed numbers"
+    "mesh",
+    2,
+    _read_mesh,
+    _spell_mesh,
+    lambda: _MESH_AXIS,
+    problem=_problem_of_mesh,
+    axes="attributes",
+    device_ids="signed numbers",
 )
 
 

@@ -20,6 +20,7 @@ from halfulp.interp.dialects.sdy.attributes import UNREDUCED, text_of
 from halfulp.interp.dialects.stablehlo.grid import begun, in_turn
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import quoted
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
@@ -27,6 +28,7 @@ from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, lift, lower
 from halfulp.interp.values.value import Value
 
+_MOST_DEVICES = 1 << 16
 Find = Callable[[at.SymbolRefAttr], Operation | None]
 Places = tuple[int, ...]
 """The places of a device along the axes of a mesh."""
@@ -35,10 +37,17 @@ Places = tuple[int, ...]
 
 
 class Mesh(NamedTuple):
-    """The names and sizes of the axes of a mesh, and the number of the device at each place, row-major."""
+    """The names and sizes of the axes of a mesh, and the number of the device at each place, row-major; () if these are
+    in order.
+    """
 
     sizes: dict[str, int]
-    devices: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def devices(self) -> Sequence[int]:
+        """The number of the device at each place."""
+        return self.numbers if self.sizes and self.numbers else range(prod(self.sizes.values()))
 
     @property
     def places(self) -> list[Places]:
@@ -54,7 +63,7 @@ def _mesh_of(sharding: DialectAttr, find: Find) -> Mesh | None:
     if not isinstance(found, DialectAttr):
         return None
     sizes = {axis["name"]: axis["size"] for axis in found["axes"]}
-    return Mesh(sizes, tuple(found["device_ids"]) or tuple(range(prod(sizes.values()))))
+    return Mesh(sizes, tuple(found["device_ids"]))
 
 
 def _shardings(op: Operation, name: str) -> tuple[DialectAttr, ...]:
@@ -219,10 +228,41 @@ def _problem_of_sharding(sharding: DialectAttr, type_: ty.Type, find: Find) -> s
         )
     if len(dimensions) != len(type_.shape):
         return f"sharding doesn't match tensor rank: {len(dimensions)} != {len(type_.shape)}"
-    for each in dimensions:
-        for axis in each["axes"]:
-            if axis["name"] not in mesh.sizes:
-                return f'unknown axis name: "{axis["name"]}"'
+    axes = [axis for each in dimensions for axis in each["axes"]]
+    return _problem_of_axes([*axes, *(axis for other in sharding.values[2:] for axis in other)], mesh)
+
+
+def _problem_of_axes(axes: Sequence[DialectAttr], mesh: Mesh) -> str | None:
+    """Return what is wrong with the axes of a sharding, and with the parts of them."""
+    parts: dict[str, list[tuple[int, int, str]]] = {}
+    seen: set[str] = set()
+    for axis in axes:
+        name, part, text = axis["name"], axis["sub_axis_info"], text_of(axis)
+        if name not in mesh.sizes:
+            return f'unknown axis name: "{name}"'
+        if text in seen:
+            return f"duplicate axis ref: {text}"
+        seen.add(text)
+        if part is not None:
+            parts.setdefault(name, []).append((part["pre_size"], part["size"], text))
+    for name, found in parts.items():
+        whole, end, last = mesh.sizes[name], 1, ""
+        if quoted(name) in seen:
+            return f'both sub-axis and full-axis are used for axis name: "{name}"'
+        for before, size, text in sorted(found):
+            if before < 1:
+                return f"sub-axis pre-size must be at least 1: {text}"
+            if size <= 1:
+                return f"sub-axis sizes must be greater than 1: {text}"
+            if whole % (before * size):
+                return (
+                    f"sub-axis next pre-size {before * size} doesn't divide the size of the full axis {whole}: {text}"
+                )
+            if size == whole:
+                return f"sub-axis size is equal to the full axis size: {text}"
+            if end > before:
+                return f"overlapping sub-axes: {last}, {text}"
+            end, last = before * size, text
     return None
 
 
@@ -245,9 +285,9 @@ def compute_by_hand(op: Operation, compiler: Compiler) -> Action:
             "stands inside of another one; halfulp runs one at a time: name all axes in the outer one",
         )
     meshes = (_mesh_of(each, lambda name: compiler.module.lookup(name, op)) for each in (*given, *made))
-    mesh = next((each for each in meshes if each is not None and each.sizes), Mesh({}, (0,)))
-    if sorted(mesh.devices) != list(range(len(mesh.devices))):
-        raise _refusal(op, f"runs on devices {list(mesh.devices)}; halfulp has devices 0 to {len(mesh.devices) - 1}")
+    mesh = next((each for each in meshes if each is not None and each.sizes), Mesh({}, ()))
+    if len(mesh.devices) > _MOST_DEVICES:
+        raise _refusal(op, f"runs on {len(mesh.devices)} devices; halfulp computes at most {_MOST_DEVICES} one by one")
     operands, results, after = compiler.slots(op.operands), compiler.slots(op.results), compiler.after()
     cuts_given, cuts_made = ([_cuts(each, mesh, axes) for each in shardings] for shardings in (given, made))
     block = op.regions[0].blocks[0]

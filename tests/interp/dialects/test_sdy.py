@@ -112,6 +112,12 @@ WRONG = (
     (replaced(DOUBLED, ('{"a":(2)2}', '{"b", "a"}')),
      "op operand sharding at index 0 must have all manual axes come before free axes in its dimension sharding at index 0. "
      'Saw manual axis "a" after free axis "b"'),
+    (replaced(DOUBLED, ('{"a":(2)2}', '{"a":(2)3}')),
+     "op operand - sub-axis next pre-size 6 doesn't divide the size of the full axis 4: \"a\":(2)3"),
+    (replaced(DOUBLED, ('{"a":(2)2}', '{"a":(1)4}')), 'op operand - sub-axis size is equal to the full axis size: "a":(1)4'),
+    (replaced(DOUBLED, ('{"a":(2)2}', '{"a":(0)2}')), 'op operand - sub-axis pre-size must be at least 1: "a":(0)2'),
+    (replaced(DOUBLED, ('{"a":(2)2}', '{"a":(2)1}')), 'op operand - sub-axis sizes must be greater than 1: "a":(2)1'),
+    (replaced(DOUBLED, ('{"a":(2)2}', '{"a", "a"}')), 'op operand - duplicate axis ref: "a"'),
     (replaced(DOUBLED, ("8xf32", "7xf32")), "op operand dimension size 7 is not divisible by the manual axes size 2"),
     (replaced(DOUBLED, ('{"a":(2)2}', '{"a"}')),
      "op operand shape, corresponding sharding, and region operand shape at index 0 must match. Expected local shape "
@@ -126,6 +132,24 @@ def test_wrong_manual_computations() -> None:
         with pytest.raises(hu.errors.VerifyError) as caught:
             hu.parse(text)
         assert caught.value.message == f"'sdy.manual_computation' {message}"
+
+
+MESHES = (
+    ('["a"=2, "b"=0]', "axis size must be at least 1, got: 0"),
+    ('["a"=2, "b"=2, "a"=4]', 'duplicate axis name: "a"'),
+    ("[], device_ids=[-1]", "device id must be non-negative, got: -1"),
+    ("[], device_ids=[1, 0]", "axes is empty and device_ids has more than one element"),
+    ('["a"=2], device_ids=[0]', "total product of axis sizes must match total number of device ids, got: 2 != 1"),
+    ('["a"=2], device_ids=[2, 1]', "sorted device ids must be iota(product(axes)), got: 1, 2"),
+)
+
+
+def test_wrong_meshes() -> None:
+    for mesh, message in MESHES:
+        with pytest.raises(hu.errors.ParseError) as caught:
+            hu.parse(f"sdy.mesh @m = <{mesh}>")
+        assert caught.value.message == message
+    assert 'sdy.mesh @m = <["a"=2]>' in hu.print_module(hu.parse('sdy.mesh @m = <["a"=2], device_ids=[0, 1]>'))
 
 
 def test_manual_computations_that_do_not_run() -> None:
@@ -144,9 +168,9 @@ def test_manual_computations_that_do_not_run() -> None:
     )
     with pytest.raises(hu.errors.Unsupported, match="not reduced"):
         hu.run(unreduced, array)
-    far = replaced(DOUBLED, ('"b"=2]', '"b"=2], device_ids=[8, 1, 2, 3, 4, 5, 6, 7]'))
-    with pytest.raises(hu.errors.Unsupported, match="halfulp has devices 0 to 7"):
-        hu.run(far, array)
+    many = replaced(DOUBLED, ('"b"=2]', '"b"=100000]'))
+    with pytest.raises(hu.errors.Unsupported, match="runs on 400000 devices"):
+        hu.run(many, array)
     # The sharding of the result says that all devices along x have the same values.
     differing = replaced(PRODUCT, ('<@mesh, [{"y", "x"}]>', '<@mesh, [{"y"}]>'), ("tensor<8xui32>", "tensor<4xui32>"))
     with pytest.raises(hu.errors.UndefinedBehavior, match="they computed different values"):
@@ -161,5 +185,7 @@ def test_it_is_the_text_of_shardy() -> None:
             assert reference.printed(text) == text
         for text, message in WRONG:
             assert reference.error(text) == f"'sdy.manual_computation' {message}"
+        for mesh, message in MESHES:
+            assert message in (reference.error(f"sdy.mesh @m = <{mesh}>") or "")
     finally:
         reference.close()
