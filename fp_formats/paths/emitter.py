@@ -103,6 +103,11 @@ class Emitter:
         """Make a square root, as `Machine.square_root` defines."""
         return self.builder.call(self.function.module.declare_intrinsic("llvm.sqrt", [x.type]), [x])
 
+    def fused(self, x: MachineValue, y: MachineValue, z: MachineValue) -> MachineValue:
+        """Make a fused multiply-add, as `Machine.fused` defines."""
+        kinds = self.ir.FunctionType(x.type, [x.type] * 3)
+        return self.builder.call(self.function.module.declare_intrinsic("llvm.fma", [x.type], kinds), [x, y, z])
+
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Make a comparison of floats, as `Machine.ordered` defines."""
         return self.builder.fcmp_ordered(name, x, y)

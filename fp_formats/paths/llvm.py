@@ -219,6 +219,16 @@ def _target() -> tuple[Any, str]:
     return binding, f"{binding.llvm_version_info} {binding.get_host_cpu_name()} {features}"
 
 
+@cache
+def fuses() -> bool:
+    """Tell whether the processor has an instruction for fused multiply-adds, and machine code can use it."""
+    if not installed():
+        return False
+    binding, _ = _target()
+    arm = binding.get_process_triple().startswith(("aarch64", "arm64"))
+    return arm or bool(binding.get_host_cpu_features().get("fma"))
+
+
 def _machine(binding: Any, level: int = 3) -> Any:
     return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=level, jit=True

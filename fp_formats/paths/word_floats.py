@@ -57,6 +57,16 @@ def _arithmetic(name: str, fmt: FloatFormat) -> Implementation:
     return implementation
 
 
+def fma(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
+    """Return the description of a fused multiply-add of f32 or f64, to nearest even, by the instruction of the
+    processor. NaNs are refused.
+    """
+    native = fmt in domains.NATIVE and rounding == RNE and domains.path_of("add", fmt, rounding, policy) == "native"
+    if not native or not llvm.fuses():
+        return None
+    return lambda a, b, c: a.real(fmt).fused(b.real(fmt), c.real(fmt)).settled().code()
+
+
 def _extremum(largest: bool, fmt: FloatFormat) -> Implementation:
     """Return the description of minimum or maximum, where -0 < +0. A NaN is refused."""
     return lambda a, b: _coded(widened(fmt, a).extremum(widened(fmt, b), largest), fmt)

@@ -131,6 +131,9 @@ class Machine(Protocol):
     def square_root(self, x: MachineValue) -> MachineValue:
         """Return a square root, to nearest even; a NaN for numbers below 0."""
 
+    def fused(self, x: MachineValue, y: MachineValue, z: MachineValue) -> MachineValue:
+        """Return x * y + z, rounded once to nearest even. Only where `llvm.fuses`: elsewhere it is slow or wrong."""
+
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return a word of one bit: 1 if a relation of two numbers holds. ``name``: <, <= or ==. If one number is a
         NaN, none holds.
@@ -314,6 +317,10 @@ class Real:
     def square_root(self) -> Real:
         """Return the square root; a NaN for numbers below 0."""
         return self.like(self.machine.square_root(self.held))
+
+    def fused(self, factor: Real, addend: Real) -> Real:
+        """Return this number times ``factor`` plus ``addend``, rounded once. Only where `llvm.fuses`."""
+        return self.like(self.machine.fused(self.held, factor.held, addend.held))
 
     def _ordered(self, name: str, other: Real | float) -> Word:
         other = other if isinstance(other, Real) else self.of(other)

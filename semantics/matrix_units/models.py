@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import specials_of
-from halfulp.fp_formats.formats import FORMATS, Codes, Mask, signed_integers
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, signed_integers
 from halfulp.fp_formats.paths import fast
 from halfulp.semantics.matrix_units import aligned_sums, machine_sums
 from halfulp.semantics.matrix_units.accumulator import KEPT, NORMAL, OWN, PREFIX, Accumulator, places_of, shape_of
@@ -37,7 +37,7 @@ from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, accumulate, nan_of
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
-LARGE_BLOCK = 1 << 22  # by machine code, which has no temporaries for products
+LARGE_BLOCK = 1 << 21  # by machine code, which has no temporaries for products
 
 
 class Unpublished(Exception):
@@ -62,6 +62,8 @@ class Unpublished(Exception):
         return f"{self.near}{'; ' if self.near else ''}the models exact and ieee (--mma, mma=) compute it"
 
 
+MachineCode = Callable[[Codes, Codes, Codes, tuple[Codes, ...], machine_sums.General], Codes | None]
+
 # Models.
 
 
@@ -79,9 +81,6 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     group = min(rule.group or op.shape[2], op.shape[2])
 
-    def in_arrays(factors: aligned_sums.Factors, c: Codes) -> Codes:
-        return aligned_sums.aligned_group(rule, op, factors, c, None)
-
     def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y = aligned_sums.decoded(rule, fmt_a, a), aligned_sums.decoded(rule, fmt_b, b)
         z = tuple(aligned_sums.decoded(rule, FORMATS[op.scale], scale) for scale in scales)
@@ -90,16 +89,11 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
             if rule.bits is None and rule.partial == KEPT:
                 c = aligned_sums.exact_group(rule, op, factors, c, trace)
             else:
-                written = trace is None and rule.bits is not None
-                by_code = machine_sums.group(rule, fmt, factors, c, in_arrays) if written else None
-                c = aligned_sums.aligned_group(rule, op, factors, c, trace) if by_code is None else by_code
+                c = aligned_sums.aligned_group(rule, op, factors, c, trace)
             _check_sum(model, given, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
-        if rule.flush:
-            a, b = aligned_sums.flushed(fmt_a, a, signed=False), aligned_sums.flushed(fmt_b, b, signed=False)
-        a, b = fast.convert(fmt_a, fmt, a).codes, fast.convert(fmt_b, fmt, b).codes
         for part in _slices(len(a), group):
             c = (
                 aligned_sums.chain(fmt, a[part], b[part], c, trace)
@@ -136,14 +130,38 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
 
     holding = aligned_sums.holds_products(op)
     exactly = rule.bits is None and (holding if rule.partial != KEPT else holding or not rule.product_overflow)
+    by_machine: MachineCode | None = None
     if rule.lsb is not None:
         each = registering
     elif rule.plain and not op.scale:
-        each = rounding
+        each, by_machine = rounding, partial(machine_sums.plain, rule, op)
     elif exactly or aligned_sums.fits(rule, op):
-        each = aligning
+        each, by_machine = aligning, partial(machine_sums.aligned, rule, op)
     else:
         each = specified
+
+    def general(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> Codes:
+        for part in _slices(len(a), op.shape[2]):
+            c = each(a[part], b[part], c, tuple(scale[part] for scale in scales), None)
+        return c
+
+    def quickly(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> Codes | None:
+        """Return the sums of one or more instructions by machine code, if there is such code."""
+        found = None if by_machine is None else by_machine(a, b, c, scales, general)
+        return aligned_sums.flushed(fmt, found, signed=True) if found is not None and rule.flush else found
+
+    def instruction(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
+        if trace is not None:
+            return each(a, b, c, scales, trace)
+        if rule.specials != NORMAL:
+            found = quickly(a, b, c, scales)
+            return each(a, b, c, scales, None) if found is None else found
+        for part in _slices(len(a), group):  # all sums of groups are checked
+            few = tuple(scale[part] for scale in scales)
+            found = quickly(a[part], b[part], c, few)
+            c = each(a[part], b[part], c, few, None) if found is None else found
+            _check_sum(model, given, rule, c)
+        return c
 
     def with_c(total: Codes, c: Codes, trace: SumTrace | None) -> Codes:
         if rule.flush:
@@ -156,16 +174,30 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
             trace.rounded(aligned_sums.Members((), True), fmt, c, last=True)
         return c
 
+    def instructions(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
+        if trace is None and not at_end and rule.specials != NORMAL and len(a) > op.shape[2]:
+            found = quickly(a, b, c, scales)
+            # The result of one instruction is an operand of the next: what is special stays so.
+            unknown = None if found is None else _unknown_special(rule, op.d, found)
+            if found is not None and (unknown is None or not unknown.any()):
+                return found
+        for number, part in enumerate(_slices(len(a), op.shape[2])):
+            if number:
+                _check_known(model, op, rule, ((op.d, c),), (0, 1))
+            before = np.zeros_like(c) if at_end else c
+            total = instruction(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
+            c = with_c(total, c, trace) if at_end else total
+        return c
+
     def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         if stepped:
             a = fast.convert(FORMATS[given.a], fmt_a, a).codes
             b = fast.convert(FORMATS[given.b], fmt_b, b).codes
-        for number, part in enumerate(_slices(len(a), op.shape[2])):
-            if number:  # the result of one instruction is an operand of the next
-                _check_known(model, op, rule, ((op.d, c),), (0, 1))
-            before = np.zeros_like(c) if at_end else c
-            total = each(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
-            c = with_c(total, c, trace) if at_end else total
+        if rule.plain and not op.scale:
+            if rule.flush:
+                a, b = aligned_sums.flushed(fmt_a, a, signed=False), aligned_sums.flushed(fmt_b, b, signed=False)
+            a, b = _converted(fmt_a, fmt, a), _converted(fmt_b, fmt, b)
+        c = instructions(a, b, c, scales, trace)
         if rule.nan != "payload":
             nan = fast.is_nan(fmt, c)
             if nan.any():  # a NaN of C stays as it is where there is nothing to add
@@ -173,6 +205,11 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
         return c
 
     return compute
+
+
+def _converted(src: FloatFormat, dst: FloatFormat, codes: Codes) -> Codes:
+    """Convert codes. In the same format only signalling NaNs change."""
+    return codes if src == dst and not fast.is_nan(src, codes).any() else fast.convert(src, dst, codes).codes
 
 
 def by_specification(
@@ -206,7 +243,7 @@ def _ieee(op: TileOp) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
 
     def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
-        a, b = fast.convert(fmt_a, fmt, a).codes, fast.convert(fmt_b, fmt, b).codes
+        a, b = _converted(fmt_a, fmt, a), _converted(fmt_b, fmt, b)
         if scales:
             factors = [fast.convert(FORMATS[op.scale], fmt, scale).codes for scale in scales]
             a, b = (fast.multiply(fmt, x, factor).codes for x, factor in zip((a, b), factors, strict=True))
@@ -375,8 +412,10 @@ def multiply_accumulate(
         x, y = (scale.reshape(tiles, *scale.shape[-2:]) for scale in scales)
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
     out = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype)
-    block = LARGE_BLOCK if not scales and machine_sums.takes(rule, op, tiles * m * n * k) else BLOCK
-    step = max(1, block // max(1, m * n * max(terms_at_once(op, k), elements)))
+    if machine_sums.takes(rule, op, tiles * m * n * k):
+        step = max(1, LARGE_BLOCK // max(1, m * n * k))
+    else:
+        step = max(1, BLOCK // max(1, m * n * max(terms_at_once(op, k), elements)))
     for start in range(0, tiles, step):
         part = slice(start, start + step)
         left, right = (_of_rows(a[part]), _of_columns(b[part]))
@@ -435,7 +474,7 @@ def _unknown_special(rule: Accumulator, name: str, codes: Codes) -> Mask | None:
         return None
     if rule.specials == "nan":
         return comparisons.is_infinite(FORMATS[name], codes)
-    return specials_of(FORMATS[name], codes.astype(np.uint64))
+    return specials_of(FORMATS[name], codes)
 
 
 def _check_sum(model: str, op: TileOp, rule: Accumulator, codes: Codes) -> None:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -28,25 +29,16 @@ def restored() -> Iterator[None]:
 
 
 def operations(row: Row, every: bool) -> list[TileOp]:
-    """Return the instructions of a row, or one of them."""
+    """Return the instructions of a row whose results are floats, or one of them."""
     found = []
-    single = [shape for shape in row.shapes if "B" not in shape]  # of one block
-    for shape in single if every else single[:1]:
-        m, n, k = map(int, shape.replace("*", "8").split("x"))
-        for types in row.types if every else row.types[-1:]:
-            for results in row.results if every else row.results[:1]:
-                (a, b), (c, d) = types.split(","), results.split(",")
-                found.append(TileOp("an instruction", a, b, c, d, (m, n, k), 1, row.unit))
-    return found
-
-
-def rows_of_aligned_sums() -> list[tuple[str, Row]]:
-    return [
-        (chip, row)
-        for chip, rows in CHIPS.items()
-        for row in rows
-        if row.rule.bits is not None and row.scales == ("",) and row.rule.dot == 1
-    ]
+    of_floats = [results for results in row.results if results.rpartition(",")[2] in FORMATS]
+    for shape, types, results, scales in product(row.shapes, row.types, of_floats, row.scales):
+        m, n, k = map(int, shape.partition("B")[0].replace("*", "16").split("x")[:3])
+        blocks = int(shape.removesuffix("B").split("x")[3]) if "B" in shape else 1
+        (a, b), (c, d) = types.split(","), results.split(",")
+        scale, _, block = scales.partition(",")
+        found.append(TileOp("an instruction", a, b, c, d, (m, n, k), blocks, row.unit, scale, int(block or 0)))
+    return found if every else found[-1:]
 
 
 def chosen(fmt: FloatFormat, shape: tuple[int, ...], seed: int, kind: str) -> Any:
@@ -59,27 +51,29 @@ def chosen(fmt: FloatFormat, shape: tuple[int, ...], seed: int, kind: str) -> An
         pool = np.array(codes(fmt, 400, seed), np.uint64)
         places = dice.random(shape) < dice.choice((0.05, 0.5, 1))
         made = np.where(places, pool[dice.integers(0, len(pool), shape)], made.astype(np.uint64))
-    made = made.astype(fmt.storage_dtype)
+    made = (made.astype(np.uint64) & np.uint64(fmt.code_mask)).astype(fmt.storage_dtype)
     if kind == "finite":
         made = np.where(is_nan(fmt, made) | is_infinite(fmt, made), 0, made).astype(fmt.storage_dtype)
     return made
 
 
 def operands_of(rule: Accumulator, op: TileOp, sizes: tuple[int, int, int], seed: int) -> list[Any]:
-    """Return A, B and C; in half of the elements C is minus the exact sum, or next to it."""
+    """Return A, B, C and scales; in half of the elements C is minus the exact sum, or next to it."""
     tiles, m, n = sizes
     kind = {"all": "any", "normal": "near"}.get(rule.specials, "finite")
     k = op.shape[2] * (1 if kind == "finite" else 2)  # a sum out of range is no operand where infinities are unknown
-    shapes = ((op.a, (tiles, m, k)), (op.b, (tiles, k, n)), (op.c, (tiles, m, n)))
-    a, b, c = (chosen(FORMATS[name], shape, 3 * seed + number, kind) for number, (name, shape) in enumerate(shapes))
+    shapes = [(op.a, (tiles, m, k)), (op.b, (tiles, k, n)), (op.c, (tiles, m, n))]
+    if op.scale:
+        shapes += [(op.scale, (tiles, m, k // op.block)), (op.scale, (tiles, k // op.block, n))]
+    made = [chosen(FORMATS[name], shape, 5 * seed + number, kind) for number, (name, shape) in enumerate(shapes)]
+    a, b, c, *scales = made
+    fmt = FORMATS[op.d]
     if kind != "near" and op.c == op.d:
-        sums = models.multiply_accumulate("exact", op, a, b, np.zeros_like(c)) ^ c.dtype.type(FORMATS[op.d].sign_mask)
+        sums = models.multiply_accumulate("exact", op, a, b, np.zeros_like(c), *scales)
         near = np.random.default_rng(seed).integers(0, 4, c.shape)
-        keep = (
-            is_nan(FORMATS[op.d], sums) | (sums & FORMATS[op.d].magnitude_mask >= FORMATS[op.d].max_code) | (near > 1)
-        )
-        c = np.where(keep, c, sums ^ near.astype(c.dtype)).astype(c.dtype)
-    return [a, b, c]
+        keep = is_nan(fmt, sums) | (sums & fmt.magnitude_mask >= fmt.max_code) | (near > 1)
+        c = np.where(keep, c, sums ^ c.dtype.type(fmt.sign_mask) ^ near.astype(c.dtype)).astype(c.dtype)
+    return [a, b, c, *scales]
 
 
 def assert_equal(model: str, op: TileOp, operands: list[Any]) -> None:
@@ -91,42 +85,50 @@ def assert_equal(model: str, op: TileOp, operands: list[Any]) -> None:
     assert not len(different), (model, op, different[0], [hex(each[tuple(different[0])]) for each in results])
 
 
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_each_row_of_chips(restored: None, monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
-    """NaNs, infinities, zeros, subnormals, cancellation and exponents far apart, in a product and in many tiles."""
-    ran: list[int] = []
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[machine_sums.Place]:
+    """The runs of loops."""
+    found: list[machine_sums.Place] = []
     run = machine_sums.Loop.run
 
-    def counted(*given: Any) -> Any:
-        ran.append(0)
-        return run(*given)
+    def counted(loop: machine_sums.Loop, addresses: Any, place: machine_sums.Place) -> None:
+        found.append(place)
+        run(loop, addresses, place)
 
     monkeypatch.setattr(machine_sums.Loop, "run", counted)
-    seen = set()
-    for number, (chip, row) in enumerate(rows_of_aligned_sums()):
-        form = (row.rule.tree, row.rule.c, row.rule.bits == 25)
+    return found
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_each_row_of_chips(restored: None, ran: list[machine_sums.Place], every: bool) -> None:
+    """NaNs, infinities, zeros, subnormals, cancellation and exponents far apart, in a product and in many tiles."""
+    seen, count = set(), 0
+    for number, (chip, row) in enumerate((chip, row) for chip, rows in CHIPS.items() for row in rows):
+        rule = row.rule
+        form = (rule.tree, rule.c, rule.bits == 25, rule.plain, rule.flush, rule.dot, row.scales == ("",))
         if not every and form in seen:
             continue
         seen.add(form)
         for op in operations(row, every):
             sizes = [(1, 9, 41), (70, 3, 2)]
-            for seed in range(3 if every else 2):
-                for size in sizes if every else [sizes[(number + seed) % 2]] if seed else []:
-                    ran.clear()
-                    assert_equal(f"chip:{chip}", op, operands_of(row.rule, op, size, 100 * number + seed))
-                    assert ran, (chip, op)
+            for seed, size in enumerate(sizes if every else sizes[number % 2 :][:1]):
+                ran.clear()
+                assert_equal(f"chip:{chip}", op, operands_of(rule, op, size, 100 * number + seed))
+                assert ran, (chip, op)
+            count += 1
+    assert not every or count == PAIRS
+
+
+PAIRS = 213
+"""The pairs of an instruction and types whose results are floats."""
 
 
 @pytest.mark.backend("llvm")
-def test_which_rows_have_no_machine_code() -> None:
-    """Chains and trees of IEEE operations are the affair of `fast`; dot products with scales are left to NumPy."""
-    without = set()
+def test_which_rows_have_machine_code() -> None:
     for rows in CHIPS.values():
         for row in rows:
-            op = operations(row, every=False)[0]
-            if op.d in FORMATS and row.scales == ("",) and not machine_sums.takes(row.rule, op, 1 << 40):
-                without.add((row.rule.text, row.rule.plain))
-    assert {plain for _, plain in without} == {True}, without
+            for op in operations(row, every=True):
+                assert machine_sums.takes(row.rule, op, 1), op
     assert not machine_sums.takes(None, op, 1 << 40)
 
 
