@@ -14,7 +14,7 @@ from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random
 from halfulp.fp_formats.exact import arithmetic
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.paths import fast, llvm
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.products import MatrixUnit, multiply_by_unit
@@ -48,6 +48,17 @@ PRODUCTS: tuple[tuple[str, str, tuple[int, int, int], str, Target], ...] = (
     ("chip:a100", "bf16", (16, 8, 16), "mma", Target()),
     ("chip:mi300x", "f8E4M3FNUZ", (16, 16, 32), "mfma", Target()),
 )
+# The time of one product: model, types of A and B and of C, shape and unit, operands, and what must hold.
+ONE_PRODUCT: tuple[tuple[str, str, str, tuple[int, int, int], str, str, Target], ...] = (
+    ("chip:h100", "f8E4M3FN", "f32", (64, 128, 32), "wgmma", "normal", Target(most=3.3)),
+    ("chip:h100", "f16", "f32", (64, 128, 16), "wgmma", "normal", Target(most=3.3)),
+    ("chip:mi300x", "f8E4M3FNUZ", "f32", (16, 16, 32), "mfma", "normal", Target(most=3.3)),
+    ("chip:mi300x", "f16", "f32", (16, 16, 16), "mfma", "normal", Target(most=3.3)),
+    ("chip:h100", "f8E4M3FN", "f32", (64, 128, 32), "wgmma", "any codes", Target(most=3.3)),
+    ("chip:h100", "f16", "f32", (64, 128, 16), "wgmma", "any codes", Target(most=3.3)),
+    ("chip:mi250x", "f16", "f32", (16, 16, 16), "mfma", "normal", Target()),
+    ("chip:h100", "f64", "f64", (16, 8, 16), "mma", "normal", Target()),
+)
 FMA = {"f8E4M3FN": 100, "bf16": 100, "f16": 100, "f32": 300, "f64": 300}
 
 
@@ -62,6 +73,12 @@ def rows() -> Iterator[Row]:
         m, n, k = shape
         name = f"{model}, 256x256x4096 of {type_} by {unit} m{m}n{n}k{k}, f32"
         yield Row("tiles", name, partial(product, MatrixUnit(op, model)), "", target, "s")
+    for model, type_, d, shape, unit, operands, target in ONE_PRODUCT:
+        op = TileOp("a product", type_, type_, d, d, shape, 1, unit)
+        m, n, k = shape
+        name = f"{model}, a product of {type_} by {unit} m{m}n{n}k{k}, {d}, one thread"
+        name += "" if operands == "normal" else f", {operands}"
+        yield Row("tiles", name, partial(one_product, MatrixUnit(op, model), operands), "NumPy arrays", target)
     for type_, most in FMA.items():
         yield Row("tiles", f"fma of {type_}", partial(fma, type_), "exact/", Target(most=most))
 
@@ -102,6 +119,39 @@ def product(unit: MatrixUnit, sizes: Sizes) -> Measured:
     tiles = side * side * k / (m * n * depth)
     whole = ours * (256 * 256 * 4096) / (side * side * k)
     return Measured(whole, note=f"{tiles / ours:,.0f} instructions a second")
+
+
+def one_product(unit: MatrixUnit, operands: str, sizes: Sizes) -> Measured:
+    """Measure whole products by one thread, beside those that halfulp computes on arrays of NumPy, per product of two
+    numbers.
+    """
+    op, side = unit.operation, min(256, max(16, sizes.exact // 800))
+
+    def made(shape: tuple[int, ...], seed: int) -> Any:
+        if operands == "normal":
+            return normal(op.a, shape, seed)
+        fmt = FORMATS[op.a]
+        return random(seed).integers(0, 1 << fmt.bits, shape, fmt.storage_dtype)
+
+    k = 64 * max(1, min(16, sizes.exact // 10_000))
+    a, b = made((1, side, k), 1), made((1, k, side), 2)
+    few_a, few_b = a[:, :64, : k // 4], b[:, : k // 4, :64]
+    threads, backend = llvm.threads(), llvm.backend()
+
+    def in_arrays() -> Any:
+        llvm.use("numpy")
+        try:
+            return multiply_by_unit(unit, few_a, few_b)
+        finally:
+            llvm.use(backend)
+
+    llvm.use_threads(1)
+    try:
+        agree(f"{unit.model}, a product", multiply_by_unit(unit, few_a, few_b), in_arrays())
+        ours, theirs = best(lambda: multiply_by_unit(unit, a, b), in_arrays, rounds=min(5, sizes.rounds))
+    finally:
+        llvm.use_threads(threads)
+    return Measured(ours / (side * side * k) * 1e9, theirs / (few_a.size * few_b.shape[2]) * 1e9)
 
 
 def fma(type_: str, sizes: Sizes) -> Measured:

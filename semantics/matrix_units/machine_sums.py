@@ -51,6 +51,9 @@ _ELEMENTS = 1 << 15
 _LANES = 1 << 12
 """The most lanes of such a block, if it has several rows."""
 
+_FEW = 32
+"""The columns from which on they are the lanes of a product of two matrices, however many rows it has."""
+
 General = Callable[[Codes, Codes, Codes, tuple[Codes, ...]], Codes]
 """Computes elements in the general way, from A [K, M, 1, tiles], B [K, 1, N, tiles], C [M, N, tiles], and scales."""
 
@@ -295,12 +298,12 @@ def aligned(
     if not c.size or not llvm.machine_code_allowed():
         return None
     formats, instruction = _formats_of(op), min(op.shape[2], len(a))
-    passes = list[_Pass]()
-    for start, groups, size in _sizes(len(a), instruction, min(rule.group or instruction, instruction)):
+    groups = list[tuple[Group, int, int, int]]()
+    for start, count, size in _sizes(len(a), instruction, min(rule.group or instruction, instruction)):
         group = groups_of(rule, op.d, formats, size)
         if group is None:
             return None
-        passes += _passes(group, start, groups, size)
+        groups.append((group, start, count, size))
     if not _demand(rule, _types_of(op)).pays(c.size * len(a)):
         return None
     sides = [_factors(rule, formats[n::2], [codes, *scales[n : n + 1]]) for n, codes in enumerate((a, b))]
@@ -312,8 +315,9 @@ def aligned(
         # A product from 2**(emax + 1) on is infinite.
         largest = sum(int(side.fields["exponent"].max()) for side in (left, right))
         special = special or largest >= FORMATS[op.d].emax
-    if special:
-        passes = [each._replace(description=each.description.with_kinds()) for each in passes]
+    passes = list[_Pass]()
+    for group, *which in groups:
+        passes += _passes(group.with_kinds() if special else group, *which)
     return _computed(passes, left, right, (a, b, c, scales), general)
 
 
@@ -358,9 +362,8 @@ def plain(
             if description is None:
                 return None
             passes.append(_Pass(description, start, count))
-        return _computed(
-            passes, *(Factors({"code": np.ascontiguousarray(each)}) for each in operands[:2]), operands, general
-        )
+        left, right = (Factors({"code": np.ascontiguousarray(each)}) for each in operands[:2])
+        return _computed(passes, left, right, operands, general)
 
     def by_codes(*few: Any) -> Codes:
         found = computed(False, few, general)
@@ -396,9 +399,11 @@ class _Grid(NamedTuple):
         wide = min(lanes, max(_LANES, _ELEMENTS // (planes * rows)))
         high = min(rows, max(1, _ELEMENTS // wide))
         deep = max(1, _ELEMENTS // (wide * high))
-        steps = zip(self.shape, (deep, high, wide), strict=True)
-        cut = ([range(start, min(start + step, size)) for start in range(0, size, step)] for size, step in steps)
-        return list(product(*cut))
+
+        def cut(size: int, step: int) -> list[range]:
+            return [range(start, min(start + step, size)) for start in range(0, size, step)]
+
+        return list(product(cut(planes, deep), cut(rows, high), cut(lanes, wide)))
 
     def starts(self, part: tuple[range, range, range]) -> list[int]:
         """Return where a block begins in A, in B and in D."""
@@ -429,6 +434,11 @@ def _computed(
 ) -> Codes | None:
     """Make the passes, and compute what they refuse in the general way. ``operands``: those of ``general``."""
     c: Codes = operands[2]
+    m, n, tiles = c.shape
+    # Lanes are columns; or rows, if a product has too few columns.
+    turned = tiles == 1 and n < min(m, _FEW) and all(each.description.commutes for each in passes)
+    if turned:
+        left, right, c = right, left, c.transpose(1, 0, 2)
     grid = _Grid.of(*c.shape)
     sides = (left.fields, right.fields)
     loops = list[Loop]()
@@ -461,9 +471,11 @@ def _computed(
                 loop.run([*addresses, *words], Place(counts, grid.distances, grid.steps))  # type: ignore[arg-type]
 
     llvm.share(len(parts), 1, lambda: work)
-    out, wrong = held[0], refused.view(np.bool_)
+    out, wrong = held[0], np.broadcast_to(refused.view(np.bool_), c.shape)
+    if turned:
+        out, wrong = out.transpose(1, 0, 2), wrong.transpose(1, 0, 2)
     if wrong.any():
-        _settle(operands, out, np.broadcast_to(wrong, c.shape), general)
+        _settle(operands, out, wrong, general)
     return out
 
 

@@ -32,11 +32,12 @@ from halfulp.fp_formats.paths import fast
 from halfulp.semantics.matrix_units import aligned_sums, machine_sums
 from halfulp.semantics.matrix_units.accumulator import KEPT, NORMAL, OWN, PREFIX, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrace
-from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, Instruction, as_model, near
+from halfulp.semantics.matrix_units.chips import CHAIN, CHIPS, INTEGER, Instruction, as_model, near
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, accumulate, nan_of
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
+_MOVED = 1 << 17  # codes at a time
 LARGE_BLOCK = 1 << 21  # by machine code, which has no temporaries for products
 
 
@@ -175,17 +176,19 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
         return c
 
     def instructions(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
+        step = instruction
         if trace is None and not at_end and rule.specials != NORMAL and len(a) > op.shape[2]:
             found = quickly(a, b, c, scales)
             # The result of one instruction is an operand of the next: what is special stays so.
             unknown = None if found is None else _unknown_special(rule, op.d, found)
             if found is not None and (unknown is None or not unknown.any()):
                 return found
+            step = each if found is None else instruction
         for number, part in enumerate(_slices(len(a), op.shape[2])):
             if number:
                 _check_known(model, op, rule, ((op.d, c),), (0, 1))
             before = np.zeros_like(c) if at_end else c
-            total = instruction(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
+            total = step(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
             c = with_c(total, c, trace) if at_end else total
         return c
 
@@ -242,12 +245,16 @@ def by_specification(
 def _ieee(op: TileOp) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
 
+    def in_arrays(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> Codes:
+        return aligned_sums.chain(fmt, a, b, c, None)
+
     def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         a, b = _converted(fmt_a, fmt, a), _converted(fmt_b, fmt, b)
         if scales:
             factors = [fast.convert(FORMATS[op.scale], fmt, scale).codes for scale in scales]
             a, b = (fast.multiply(fmt, x, factor).codes for x, factor in zip((a, b), factors, strict=True))
-        return aligned_sums.chain(fmt, a, b, c, trace)
+        found = machine_sums.plain(CHAIN, op, a, b, c, (), in_arrays) if trace is None else None
+        return aligned_sums.chain(fmt, a, b, c, trace) if found is None else found
 
     return model
 
@@ -412,7 +419,7 @@ def multiply_accumulate(
         x, y = (scale.reshape(tiles, *scale.shape[-2:]) for scale in scales)
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
     out = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype)
-    if machine_sums.takes(rule, op, tiles * m * n * k):
+    if machine_sums.takes(CHAIN if model == "ieee" else rule, op, tiles * m * n * k):
         step = max(1, LARGE_BLOCK // max(1, m * n * k))
     else:
         step = max(1, BLOCK // max(1, m * n * max(terms_at_once(op, k), elements)))
@@ -426,11 +433,24 @@ def multiply_accumulate(
 
 
 def _of_rows(x: Codes) -> Codes:
-    return np.ascontiguousarray(x.transpose(2, 1, 0))[:, :, None, :]
+    return _turned(x.transpose(2, 1, 0))[:, :, None, :]
 
 
 def _of_columns(x: Codes) -> Codes:
-    return np.ascontiguousarray(x.transpose(1, 2, 0))[:, None, :, :]
+    return _turned(x.transpose(1, 2, 0))[:, None, :, :]
+
+
+def _turned(x: Codes) -> Codes:
+    """Return codes in the order of their dimensions in memory. They are moved in blocks that stay in the cache."""
+    out = np.empty(x.shape, x.dtype)
+    k, rows, tiles = x.shape
+    if tiles > 1:
+        for part in _slices(tiles, max(1, _MOVED // max(1, k * rows))):
+            out[..., part] = x[..., part]
+    else:
+        for part in _slices(rows, max(1, _MOVED // max(1, k))):
+            out[:, part] = x[:, part]
+    return out
 
 
 _SPECIAL = " with infinite or NaN operands"

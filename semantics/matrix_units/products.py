@@ -25,6 +25,8 @@ from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
 AT_ONCE = 1 << 20
 """The elements of D at a time by machine code; NumPy takes as many products."""
+_OPERANDS = 1 << 21
+"""The elements of A and of B at a time by machine code, of one product."""
 _ALONE = 1 << 12
 """The elements from which on matrices of a batch are multiplied one after the other: below, tiles are the lanes."""
 
@@ -268,11 +270,15 @@ class _Block(NamedTuple):
         return begin
 
     def _instructions(self, places: range, total: Codes) -> Codes:
-        unit, tiles = self.unit, total.shape[0]
-        for start in range(places.start, places.stop, unit.depth):
-            ks = slice(start, start + unit.depth)
-            a = np.broadcast_to(self.a[:, :, ks], (tiles, self.a.shape[1], unit.depth))
-            b = np.broadcast_to(self.b[:, ks], (tiles, unit.depth, self.b.shape[2]))
+        unit, (tiles, m, n) = self.unit, total.shape
+        depth = many = unit.depth
+        if machine_sums.takes(rule_of(unit.model, unit.operation), unit.operation, total.size * len(places)):
+            many = max(1, _OPERANDS // (m + n) // depth) * depth
+        for start in range(places.start, places.stop, many):
+            ks = slice(start, min(start + many, places.stop))
+            a, b = self.a[:, :, ks], self.b[:, ks]
+            a = np.broadcast_to(a, (tiles, *a.shape[1:]))
+            b = np.broadcast_to(b, (tiles, *b.shape[1:]))
             total = multiply_accumulate(unit.model, unit.operation, a, b, total)
         return total
 

@@ -18,10 +18,10 @@ kinds, in f32, is finite, infinite or NaN where the sum of the products of the n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import word_flags, word_floats
@@ -137,11 +137,10 @@ class Decoded:
 # --- terms ------------------------------------------------------------------------------------------------------------
 
 
-class Side(Protocol):
-    """The words of A, or of B, for one element of D."""
-
-    def __call__(self, field: str, k: int) -> Word:
-        """Return the word of a field: number ``k`` of the group."""
+Side = Callable[[str, int], Word]
+"""The words of A, or of B, for one element of D: number ``k`` of a field in the group, by the name of the field and
+``k``.
+"""
 
 
 class Term(NamedTuple):
@@ -260,6 +259,11 @@ class _Aligned:
     def taken(self, field: str) -> int:
         """Return how many entries of a field the description takes."""
         return self.products.taken(field)
+
+    @property
+    def commutes(self) -> bool:
+        """Whether A and B can be exchanged."""
+        return True
 
     def with_kinds(self) -> Self:
         """Return the description for factors of which some are infinite or NaN, or whose products may be infinite."""
@@ -568,6 +572,11 @@ class _Plain:
     def held(self) -> tuple[int, ...]:
         """The bits of the words that stay."""
         return (self.fmt.bits,)
+
+    @property
+    def commutes(self) -> bool:
+        """Whether A and B can be exchanged: of two NaNs, the first one counts."""
+        return self.native
 
     def operation(self, name: str) -> Implementation | None:
         """Return the description of an operation, named as in `scalar`."""
