@@ -32,13 +32,13 @@ returns, the machine has seen all instructions in their order. From this follow 
 **Where implementations come from.** `halfulp.fp_formats.paths.word_floats` makes those of floats,
 `halfulp.fp_formats.paths.word_flags` those of floats with exception flags, `halfulp.fp_formats.paths.word_functions`
 those of elementary functions, `halfulp.fp_formats.paths.quad` those of f128, `halfulp.semantics.integer_kernels` those
-of integers, `halfulp.semantics.matrix_units.word_sums` those of sums of matrix units, and so on. A
-function there first asks `halfulp.fp_formats.paths.domains` whether the operation is inside a declared domain; if not,
-it returns None, and there is no implementation. An example: rounding to short formats adds a power of two, which is so
-large that the last bit of the sum is the last bit of the result. The addition of the processor then rounds exactly as
-the result must round. That holds to nearest even, while no subnormal of f32 or f64 is flushed, and for destinations
-that are short enough; `sums_of` says for which, and gives the constants. Numbers above the largest one, infinities and
-NaNs are chosen at the end.
+of integers, `halfulp.semantics.matrix_units.word_sums` those of matrix units, and so on. A function there first asks
+`halfulp.fp_formats.paths.domains` whether the operation is inside a declared domain; if not, it returns None, and there
+is no implementation. An example: rounding to short formats adds a power of two, which is so large that the last bit of
+the sum is the last bit of the result. The addition of the processor then rounds exactly as the result must round. That
+holds to nearest even, while no subnormal of f32 or f64 is flushed, and for destinations that are short enough;
+`sums_of` says for which, and gives the constants. Numbers above the largest one, infinities and NaNs are chosen at the
+end.
 
 **From an implementation to machine code.** There is one machine, `halfulp.fp_formats.paths.emitter.Emitter`: it writes
 instructions of LLVM. What differs is what stands around them:
