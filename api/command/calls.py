@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 from halfulp.command import values as options
-from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
+from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, put, say, write
 from halfulp.command.execution import Sources
+from halfulp.command.records import value_record
 from halfulp.described import amount, argument, choice, flag, option, profile_option, repeated
 from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
@@ -108,6 +110,7 @@ class ResultOptions(InputOptions):
         "VALUE", "compare the next result with this value", alias="--expected_output"
     )
     forbid_poison: bool = flag("exit with 4 if a result, or a memref after the run, has poison")
+    json: bool = flag("print one JSON object: types, bits, values and poison of the results")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,18 +320,23 @@ def deliver(
     arguments: ResultOptions,
     spell: Callable[[Value], str] | None = None,
     given: Sequence[Value | Buffer] = (),
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> int:
     """Print or write the results, report their poison, compare them, and return the exit code.
 
     ``spell``: a function that returns the text of a value; None for its full text. ``given``: the arguments. The
-    contents of memrefs among them are printed after the results.
+    contents of memrefs among them are printed after the results. ``more``: what the object of ``--json`` also has.
     """
+    shown: list[dict[str, Any]] = []
     code = SUCCESS
     memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]
     outputs = options.Outputs()
     for index, (name, value) in enumerate([*((f"result[{k}]", value) for k, value in enumerate(results)), *memory]):
         if index < len(arguments.output):
             outputs.put(arguments.output[index][1:], value, re.sub(r"\W", "", name))
+            shown.append({"name": name, "file": arguments.output[index][1:]})
+        elif arguments.json:
+            shown.append({"name": name, **value_record(value)})
         else:
             write(f"{name}: {(spell or spell_value)(value)}\n")
         # One stream after the other, so that a terminal shows them in this order.
@@ -338,10 +346,16 @@ def deliver(
             elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
             say(f"{severity}: {name}: {elements}: {_birth(origin)}")
             code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
-        for line in options.differences(expected[index], value) if index < len(expected) else ():
-            say(f"error: {name}: {line}")
-            code = max(code, DIFFERENT)
+        if index < len(expected):
+            differing = options.differences(expected[index], value)
+            if arguments.json:
+                shown[-1]["differences"] = differing
+            for line in differing:
+                say(f"error: {name}: {line}")
+                code = max(code, DIFFERENT)
     outputs.finish()
+    if arguments.json:
+        put({"results": shown[: len(results)], "memory": shown[len(results) :], **more})
     return code
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from errno import EBADF
+from typing import Any
 
 SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
 
@@ -25,6 +27,11 @@ def write(text: str) -> None:
 
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.translate(ESCAPED).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def put(record: Mapping[str, Any]) -> None:
+    """Write one object of JSON to stdout, as a line."""
+    write(json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n")
 
 
 def say(line: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,19 @@ import halfulp as hu
 from halfulp.codegen.tile_names import operation_named
 from halfulp.command import calls
 from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
-from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, write
+from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, put, write
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
+from halfulp.command.records import coded_record, number_record
 from halfulp.command.values import array_of_file, naming, profile_named, properties_of
 from halfulp.described import argument, first_given, flag, option, profile_option, repeated
 from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.dot import explain_dot, operand_codes
 from halfulp.explanations.op import explained_ops, signature_of
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.inputs import write_file
 from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.number_reader import MODES, format_of
@@ -34,7 +37,7 @@ from halfulp.semantics.profile import Profile
 if TYPE_CHECKING:
     from halfulp.chips.rows import Rows
     from halfulp.chips.which import ChipRanking
-    from halfulp.explanations.records import OpExplanation, RoundingExplanation
+    from halfulp.explanations.records import OpExplanation, RoundedNumber, RoundingExplanation
 
 
 _EXPLAIN = """\
@@ -77,6 +80,7 @@ class ExplainArguments:
     attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property of the op: fastmath=nnan predicate=olt")
     plot: str | None = option("FILE", "also draw the rounding, to a file .svg or .png (needs matplotlib)")
     dark: bool = flag("use colours for a dark page")
+    json: bool = flag("print one JSON object: the exact number, the result, the neighbours, and the text")
 
 
 _OP = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -86,7 +90,10 @@ _NAME = re.compile(r"(?!nan$|inf$)[A-Za-z_]\w*", re.IGNORECASE)
 def explain_words(arguments: ExplainArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.list:
-        write("".join(f"{op}\n" for op in explained_ops()))
+        if arguments.json:
+            put({"ops": list(explained_ops())})
+        else:
+            write("".join(f"{op}\n" for op in explained_ops()))
         return SUCCESS
     words = [word.strip() for word in arguments.words]
     if not words:
@@ -94,17 +101,72 @@ def explain_words(arguments: ExplainArguments, sources: Sources) -> int:
     profile = profile_named(arguments.profile)
     if _OP.fullmatch(words[0]) or (_NAME.fullmatch(words[0]) and default_registry().lookup(words[0])):
         explanation: Any = _explain_op(words, arguments, profile, sources)
+        record: Callable[[Any], dict[str, Any]] = _op_record
     else:
         explanation = _explain_number(words, arguments, profile, sources)
+        record = _number_record
     if arguments.plot is not None:
         _draw(explanation, arguments.plot, arguments.dark)
-    write(f"{explanation}\n")
+    if arguments.json:
+        put(record(explanation))
+    else:
+        write(f"{explanation}\n")
     return SUCCESS
 
 
 EXPLAIN = Command(
     ExplainArguments, explain_words, _EXPLAIN, usage="halfulp explain [options] VALUE TYPE | OP TYPE OPERAND..."
 )
+
+
+def _op_record(given: OpExplanation) -> dict[str, Any]:
+    """Return the explanation of an op for JSON."""
+    return {
+        "op": given.op,
+        "operands": [{"name": each.name, "type": str(each.type), "text": str(each)} for each in given.operands],
+        "profile": given.profile.name,
+        "type": str(given.type),
+        "exact": number_record(given.exact),
+        "result": None if given.result is None else coded_record(given.type, given.result),
+        "undefined": given.undefined,
+        "rule": given.rule,
+        "profile_rule": given.profile_rule or None,
+        "rounding": None if given.rounding is None else _rounding_record(given.rounding),
+        "text": str(given).split("\n"),
+    }
+
+
+def _rounding_record(given: RoundingExplanation) -> dict[str, Any]:
+    """Return the explanation of one rounding for JSON."""
+    fmt = given.format
+
+    def number(code: int | None) -> dict[str, Any] | None:
+        return None if code is None else coded_record(ty.FloatType(fmt), code)
+
+    return {
+        "given": given.given,
+        "type": fmt.name,
+        "mode": given.rounding,
+        "profile": given.profile.name,
+        "exact": number_record(given.exact),
+        "result": _rounded(fmt, given.result),
+        "below": number(given.below),
+        "above": number(given.above),
+        "midpoint": number_record(given.midpoint),
+        "ulp": number_record(given.ulp),
+        "rule": given.rule,
+        "profile_rule": given.profile_rule or None,
+        "modes": {mode: _rounded(fmt, result) for mode, result in given.modes.items()},
+    }
+
+
+def _number_record(given: RoundingExplanation) -> dict[str, Any]:
+    """Return the explanation of a number for JSON."""
+    return {**_rounding_record(given), "text": str(given).split("\n")}
+
+
+def _rounded(fmt: FloatFormat, result: RoundedNumber) -> dict[str, Any] | None:
+    return None if result.code is None else coded_record(ty.FloatType(fmt), result.code)
 
 
 def _draw(explanation: RoundingExplanation | OpExplanation, path: str, dark: bool) -> None:

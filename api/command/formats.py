@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
-from halfulp.command.console import SUCCESS, fail, write
+from halfulp.command.console import SUCCESS, fail, put, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
+from halfulp.command.records import coded_record
 from halfulp.command.values import naming
 from halfulp.described import argument, flag, option
 from halfulp.fp_formats.aliases import float_format
@@ -29,10 +31,18 @@ class FormatsArguments:
         "the format to describe, by name or as MLIR spells it; with up to 8 bits, all its values are listed",
         nargs="?",
     )
+    json: bool = flag("print one JSON object: the fields, bounds and codes of the formats")
 
 
 def show_formats(arguments: FormatsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
+    if arguments.json:
+        try:
+            formats = list(FORMATS.values()) if arguments.name is None else [_named(arguments.name, sources)]
+        except ValueError as error:
+            return fail(str(error))
+        put({"formats": [_format_record(fmt, arguments.name is not None) for fmt in formats]})
+        return SUCCESS
     if arguments.name is None:
         facts = [_facts(fmt) for fmt in FORMATS.values()]
         lines = table_lines([tuple(facts[0]), *(tuple(row.values()) for row in facts)])
@@ -89,6 +99,37 @@ def _facts(fmt: FloatFormat) -> dict[str, str]:
         "smallest normal": _short_value(fmt, fmt.min_normal_code),
         "smallest subnormal": _smallest_subnormal(fmt),
     }
+
+
+def _format_record(fmt: FloatFormat, all_codes: bool) -> dict[str, Any]:
+    """Return a format for JSON; if asked for, with all values of a format of up to 8 bits."""
+    type_ = FloatType(fmt)
+    codes = {
+        "max": fmt.max_code,
+        "smallest_normal": fmt.min_normal_code,
+        "smallest_subnormal": fmt.from_magnitude(1) if fmt.zero and fmt.mantissa_bits else None,
+        "infinity": fmt.infinity_code,
+        "nan": fmt.nan_code,
+    }
+    record: dict[str, Any] = {
+        "name": fmt.name,
+        "bits": fmt.bits,
+        "signed": fmt.signed,
+        "exponent_bits": fmt.exponent_bits,
+        "mantissa_bits": fmt.mantissa_bits,
+        "explicit_integer_bit": fmt.explicit_integer_bit,
+        "bias": fmt.bias,
+        "emin": fmt.emin,
+        "emax": fmt.emax,
+        "infinities": fmt.infinities,
+        "nan_encoding": fmt.nan.value,
+        "zero": fmt.zero,
+        "negative_zero": fmt.has_negative_zero,
+        **{name: None if code is None else coded_record(type_, code) for name, code in codes.items()},
+    }
+    if all_codes and fmt.bits <= 8:
+        record["codes"] = [coded_record(type_, code) for code in range(1 << fmt.bits)]
+    return record
 
 
 def _details(fmt: FloatFormat) -> list[str]:

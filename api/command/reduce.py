@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from halfulp.command import programs as comparing
 from halfulp.command.calls import SOURCE_FILE
-from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, need_one, ranked, say, write
+from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, need_one, put, ranked, say, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
 from halfulp.command.values import profile_named
@@ -64,6 +64,7 @@ class ReduceArguments(comparing.PassOptions, comparing.ContractOption, comparing
     n: int = amount("the number of inputs to generate, to find one that differs (default: 100)", 100)
     max_tests: int = amount("the largest number of programs to try (default: 2000)", 2000)
     output: str | None = option("FILE", "write the program to this file instead of stdout", name="-o")
+    json: bool = flag("print one JSON object: the program and the number of programs that were tried")
 
 
 TRIED = 16
@@ -209,8 +210,10 @@ def _found_by_passes(
 
 def _deliver(text: str, tests: int, arguments: ReduceArguments) -> int:
     say(f"{plural(tests, 'program')} tried")
-    if arguments.output is None:
+    if arguments.json:
+        put({"program": text, "tried": tests, "file": arguments.output})
+    elif arguments.output is None:
         write(text)
-    else:
+    if arguments.output is not None:
         write_file(arguments.output, text.encode("utf-8", "surrogateescape"))
     return SUCCESS

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halfulp.command import calls
-from halfulp.command.console import EXIT_CODES, fail, worst, write
+from halfulp.command.console import EXIT_CODES, fail, put, worst, write
 from halfulp.command.execution import Sources, read, report
 from halfulp.command.option import Command
+from halfulp.command.records import origin_record, value_record
 from halfulp.command.values import check_size, naming, properties_of, read_value
 from halfulp.described import amount, argument, choice, flag, option, repeated
 from halfulp.evaluating import eval as evaluate
@@ -23,6 +24,9 @@ from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.running import RunKeywords, run, run_options
+
+if TYPE_CHECKING:
+    from halfulp.traces.values import TracedValue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +59,10 @@ def run_program(arguments: RunArguments, sources: Sources) -> int:
             module = program.program(part)
             if module.body or len(parts) == 1:
                 given = calls.given(module, arguments, sources, arguments.signature)
-                results, lines = _run(module, given.values, arguments, keywords)
-                codes.append(calls.deliver(results, given.expected, arguments, arguments.spell, given.values))
-                write("".join(f"{line}\n" for line in lines))
+                results, lines, more = _run(module, given.values, arguments, keywords)
+                codes.append(calls.deliver(results, given.expected, arguments, arguments.spell, given.values, more))
+                if not arguments.json:
+                    write("".join(f"{line}\n" for line in lines()))
         except HalfulpError as error:
             codes.append(report(error, sources))
     return worst(codes)
@@ -73,23 +78,23 @@ RUN = Command(
 
 def _run(
     module: Module, values: Sequence[Any], arguments: RunArguments, keywords: dict[str, Any]
-) -> tuple[tuple[Value, ...], Iterable[str]]:
-    """Return the results, and lines about their errors or flags."""
+) -> tuple[tuple[Value, ...], Callable[[], Iterable[str]], dict[str, Any]]:
+    """Return the results; a function that returns lines about their errors or flags; and the same for ``--json``."""
     shadow = arguments.shadow or arguments.shadow_in
     if not (shadow or arguments.flags):
-        return run(module, *values, **keywords), ()
+        return run(module, *values, **keywords), tuple, {}
     options = run_options("run", RunKeywords, keywords)
     if not shadow:
         from halfulp.traces import error_report as flag_report
 
         found = flag_report.flags_of_run(module, values, options)
-        return found.results, found.lines()
+        return found.results, found.lines, {"flags": flag_names(found.flags)} if arguments.json else {}
     if arguments.flags:
         raise InputError("--flags and --shadow cannot be combined", hint="give one of them at a time")
     from halfulp.traces import error_report
 
     results, errors = error_report.beside_reals(module, values, options, arguments.shadow_in or "")
-    return results, errors.lines()
+    return results, errors.lines, {"errors": errors.as_json()} if arguments.json else {}
 
 
 # --- trace ------------------------------------------------------------------------------------------------------------
@@ -122,7 +127,7 @@ class TraceArguments(calls.FunctionResultOptions):
 
 def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    from halfulp.traces.record import step_lines
+    from halfulp.traces.record import step_lines, trace_record
     from halfulp.traces.trace import MOST_ROWS, trace
     from halfulp.traces.values import summary
 
@@ -140,14 +145,24 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     )
     if arguments.html is not None:
         write_file(arguments.html, traced.html().encode("utf-8"))
-    if arguments.html is None and arguments.npz is None:
+    printed = arguments.html is None and arguments.npz is None and not arguments.json
+    if printed:
         write("".join(f"{line}\n" for line in step_lines(traced)))
+    more = {"trace": trace_record(traced, seen_record, origin_record)} if arguments.json else {}
     if traced.error is not None:
+        if arguments.json:
+            put({"results": [], "memory": [], **more})
         return report(traced.error, sources)
-    code = calls.deliver(traced.results, given.expected, arguments, summary, given.values)
-    if arguments.html is None and arguments.npz is None and traced.errors is not None:
+    code = calls.deliver(traced.results, given.expected, arguments, summary, given.values, more)
+    if printed and traced.errors is not None:
         write("".join(f"{line}\n" for line in traced.errors.lines()))
     return code
+
+
+def seen_record(seen: TracedValue) -> dict[str, Any]:
+    """Return a value of a step of a trace. A large one is its text alone: the first elements, and statistics."""
+    whole = value_record(seen.value) if seen.value is not None else {"type": seen.type, "shape": list(seen.shape)}
+    return {"name": seen.name, **whole, "text": str(seen), "poisoned": seen.poisoned}
 
 
 TRACE = Command(
@@ -212,8 +227,9 @@ def evaluate_op(arguments: EvalArguments, sources: Sources) -> int:
         read_value(text, results[index].type, f"<expected output {index}>", sources)
         for index, text in enumerate(arguments.expected_output)
     ]
-    code = calls.deliver(results, expected, arguments, arguments.spell)
-    if raised is not None:
+    more = {"flags": flag_elements(raised)} if raised is not None else {}
+    code = calls.deliver(results, expected, arguments, arguments.spell, more=more)
+    if raised is not None and not arguments.json:
         write(f"flags: {_flags_text(raised)}\n")
     return code
 
@@ -224,6 +240,18 @@ EVAL = Command(
     "Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
     f"{calls.INPUTS}\n{calls.OUTPUTS}\n{EXIT_CODES}",
 )
+
+
+def flag_names(flags: Flags) -> list[str]:
+    """Return the names of the flags that are set."""
+    from halfulp.texts import flags_text
+
+    return [flags_text(flag) for flag in Flags if flag in flags]
+
+
+def flag_elements(raised: FlagArray) -> list[Any]:
+    """Return the names of the flags of a result, or nested lists of those of each element."""
+    return flag_names(Flags(int(raised))) if not raised.ndim else [flag_elements(each) for each in raised]
 
 
 def _flags_text(raised: FlagArray) -> str:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halfulp.command.console import SUCCESS, progress_bar, say, write
+from halfulp.command.console import SUCCESS, progress_bar, put, say, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
 from halfulp.command.recipe import recipe_of
@@ -75,6 +75,7 @@ class SweepArguments(RecipeOptions):
         action=argparse.BooleanOptionalAction,
     )
     subject: str = argument("SPEC", "an op such as arith.addf, an MLIR file, or a JSON file")
+    json: bool = flag("print one JSON object: the rows, the shards and the digest")
     out: str = option("DIR", "the folder of the shards; workers on all machines must see it", required=True)
     format: str = option("FORMAT", "the format of the files (default: npz)", "npz", choices=SHARD_FORMATS)
     poison: Unmarked = choice(
@@ -155,8 +156,21 @@ def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
         say(f"{found.kept} of {_shards(found.of)} existed already")
     if found.digest is None:
         say(f"{found.done} of {_shards(found.of)} exist now")
+        if arguments.json:
+            put({"done": found.done, "shards": found.of})
         return SUCCESS
     runs = "" if found.runs is None else f", {found.runs} runs"
+    if arguments.json:
+        put(
+            {
+                "rows": found.rows,
+                "shards": found.of,
+                "runs": found.runs,
+                "metadata": str(out / METADATA),
+                "sha256": found.digest,
+            }
+        )
+        return SUCCESS
     write(f"{found.rows} rows in {_shards(found.of)}{runs}: {out / METADATA}\nsha256 {found.digest}\n")
     return SUCCESS
 

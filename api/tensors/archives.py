@@ -334,7 +334,7 @@ def _strided(data: memoryview, tensor: _Tensor, shape: tuple[int, ...], stored: 
     words = np.frombuffer(data, f"<u{size}", there)[tensor.offset if count else 0 :]
     strides = tuple(stride * size for stride in tensor.strides)
     array = np.lib.stride_tricks.as_strided(words, tensor.shape, strides, writeable=False) if count else words[:0]
-    return value_of(memoryview(np.ascontiguousarray(array).reshape(-1)).cast("B"), shape, stored)
+    return value_of(np.ascontiguousarray(array).reshape(-1).data.cast("B"), shape, stored)
 
 
 class _Pickle:
@@ -379,8 +379,7 @@ class _Pickle:
         elif name == "MARK":
             self.marks.append(len(stack))
         elif name in ("TUPLE1", "TUPLE2", "TUPLE3"):
-            items = tuple(self.popped(len(stack) - int(name[-1])))
-            stack.append(items)
+            stack.append(tuple(self.popped(len(stack) - int(name[-1]))))
         elif name in _OF_MARKS:
             self.of_marks(name)
         elif name in ("APPEND", "SETITEM"):

@@ -98,11 +98,11 @@ def packed(codes: npt.NDArray[Any], bits: int) -> bytes:
     """Return codes as the little-endian bytes of a file; those of 4 and 6 bits are packed, the lowest bits first."""
     flat = codes.reshape(-1)
     if bits >= 8:
-        return np.ascontiguousarray(flat).astype(flat.dtype.newbyteorder("<"), copy=False).tobytes()
+        return bytes(np.ascontiguousarray(flat).astype(flat.dtype.newbyteorder("<"), copy=False).data)
     if bits == 4:
-        return (flat[::2] | flat[1::2] << 4).tobytes()
-    word = (flat.reshape(-1, 4).astype(np.uint32) << np.arange(0, 24, 6, dtype=np.uint32)).sum(axis=-1, dtype=np.uint32)
-    return (word[:, None] >> np.arange(0, 24, 8, dtype=np.uint32) & 255).astype(np.uint8).tobytes()
+        return bytes((flat[::2] | flat[1::2] << 4).data)
+    word = np.sum(flat.reshape(-1, 4).astype(np.uint32) << np.arange(0, 24, 6, dtype=np.uint32), -1, np.uint32)
+    return bytes((word[:, None] >> np.arange(0, 24, 8, dtype=np.uint32) & 255).astype(np.uint8).data)
 
 
 # --- safetensors ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -213,18 +214,19 @@ def _shards(path: str) -> Tensors:
 def _columns(path: str) -> dict[str, Entry]:
     """Return the columns of numbers of an arrow, feather or parquet file. pyarrow reads them, which is optional."""
     try:
-        import pyarrow
-        import pyarrow.ipc
-        import pyarrow.parquet
+        pyarrow: Any = import_module("pyarrow")
+        ipc: Any = import_module("pyarrow.ipc")
+        parquet: Any = import_module("pyarrow.parquet")
     except ImportError:
         raise Unsupported("pyarrow reads this kind of file", hint=how_to_install("arrow")) from None
     failures = (pyarrow.ArrowException, OSError, ValueError)
     try:
         if path.lower().endswith(".parquet"):
-            file = pyarrow.parquet.ParquetFile(path, memory_map=True)
-            schema, read = file.schema_arrow, lambda name: file.read(columns=[name]).column(0)
+            file = parquet.ParquetFile(path, memory_map=True)
+            schema: Any = file.schema_arrow
+            read: Callable[[str], Any] = lambda name: file.read(columns=[name]).column(0)  # noqa: E731
         else:
-            table = pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all()
+            table = ipc.open_file(pyarrow.memory_map(path)).read_all()
             schema, read = table.schema, table.column
         fields = [(field.name, field.type) for field in schema]
     except failures as error:

@@ -9,7 +9,7 @@ import json
 import os
 import weakref
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -764,52 +764,16 @@ class Archive:
     # --- the index ---
 
     def _index(self, trace: Trace, results: Sequence[TracedValue]) -> dict[str, Any]:
-        steps = [self._step(step) for step in trace.steps]
         return {
             "halfulp": VERSION,
             "semantics_version": SEMANTICS_VERSION,
-            "profile": trace.profile,
-            "profiles": trace.profiles,
-            "mma": trace.mma,
-            "file": trace.file,
-            "function": trace.function,
-            "arguments": self._values(trace.arguments),
-            "results": self._values(results),
-            "error": None if trace.error is None else trace.error.message,
-            "ops_executed": trace.executed,
-            "steps_left_out": trace.rows - len(trace.steps),
-            "steps": steps,
-            "errors": None if trace.errors is None else trace.errors.as_json(),
+            **trace_record(trace, self._value, self._origins.id_of),
+            "results": [self._value(seen) for seen in results],
             "poison_origins": [
                 {"op": each.op, "location": each.location, "reason": each.reason, "element": list(each.element)}
                 for each in self._origins.known()
             ],
         }
-
-    def _step(self, step: Step) -> dict[str, Any]:
-        return {
-            "step": step.number,
-            "op": step.op,
-            "ends": step.ends,
-            "location": step.location,
-            "line": step.line,
-            "source": step.source,
-            "function": step.function,
-            "depth": step.depth,
-            "lanes": None if step.lanes is None else step.lanes[0],
-            "operands": self._values(step.operands),
-            "results": self._values(step.results),
-            "poison_born": [
-                {"origin": self._origins.id_of(birth.origin), "elements": birth.count} for birth in step.births
-            ],
-            "undefined": step.undefined,
-            "branch": step.branch,
-            "trips": step.trips,
-            "errors": None if step.errors is None else asdict(step.errors),
-        }
-
-    def _values(self, values: Sequence[TracedValue]) -> list[dict[str, Any]]:
-        return [self._value(seen) for seen in values]
 
     def _value(self, seen: TracedValue) -> dict[str, Any]:
         codes, poison = self._names.get(seen, (None, None))
@@ -822,6 +786,48 @@ class Archive:
             "poisoned": seen.poisoned,
             "text": str(seen),
         }
+
+
+def trace_record(
+    trace: Trace, value: Callable[[TracedValue], dict[str, Any]], origin: Callable[[Origin], Any]
+) -> dict[str, Any]:
+    """Return a trace for JSON, without its results. ``value`` and ``origin`` say how values and origins of poison are
+    recorded.
+    """
+
+    def step_record(step: Step) -> dict[str, Any]:
+        return {
+            "step": step.number,
+            "op": step.op,
+            "ends": step.ends,
+            "location": step.location,
+            "line": step.line,
+            "source": step.source,
+            "function": step.function,
+            "depth": step.depth,
+            "lanes": None if step.lanes is None else step.lanes[0],
+            "operands": [value(seen) for seen in step.operands],
+            "results": [value(seen) for seen in step.results],
+            "poison_born": [{"origin": origin(birth.origin), "elements": birth.count} for birth in step.births],
+            "undefined": step.undefined,
+            "branch": step.branch,
+            "trips": step.trips,
+            "errors": None if step.errors is None else asdict(step.errors),
+        }
+
+    return {
+        "profile": trace.profile,
+        "profiles": trace.profiles,
+        "mma": trace.mma,
+        "file": trace.file,
+        "function": trace.function,
+        "arguments": [value(seen) for seen in trace.arguments],
+        "error": None if trace.error is None else trace.error.message,
+        "ops_executed": trace.executed,
+        "steps_left_out": trace.rows - len(trace.steps),
+        "steps": [step_record(step) for step in trace.steps],
+        "errors": None if trace.errors is None else trace.errors.as_json(),
+    }
 
 
 def _reason(error: Exception) -> str:
