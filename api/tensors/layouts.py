@@ -101,8 +101,9 @@ def packed(codes: npt.NDArray[Any], bits: int) -> bytes:
         return bytes(np.ascontiguousarray(flat).astype(flat.dtype.newbyteorder("<"), copy=False).data)
     if bits == 4:
         return bytes((flat[::2] | flat[1::2] << 4).data)
-    word = np.sum(flat.reshape(-1, 4).astype(np.uint32) << np.arange(0, 24, 6, dtype=np.uint32), -1, np.uint32)
-    return bytes((word[:, None] >> np.arange(0, 24, 8, dtype=np.uint32) & 255).astype(np.uint8).data)
+    fields = flat.reshape(-1, 4).astype(np.uint32)
+    word = fields[:, :1] | fields[:, 1:2] << 6 | fields[:, 2:3] << 12 | fields[:, 3:] << 18
+    return bytes((word >> np.arange(0, 24, 8, dtype=np.uint32) & 255).astype(np.uint8).data)
 
 
 # --- safetensors ------------------------------------------------------------------------------------------------------
