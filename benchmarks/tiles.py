@@ -4,6 +4,7 @@ arrays.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -122,8 +123,8 @@ def product(unit: MatrixUnit, sizes: Sizes) -> Measured:
 
 
 def one_product(unit: MatrixUnit, operands: str, sizes: Sizes) -> Measured:
-    """Measure whole products by one thread, beside those that halfulp computes on arrays of NumPy, per product of two
-    numbers.
+    """Measure whole products by one thread, in CPU time per product of two numbers, beside the same on arrays of
+    NumPy.
     """
     op, side = unit.operation, min(256, max(16, sizes.exact // 800))
 
@@ -148,7 +149,9 @@ def one_product(unit: MatrixUnit, operands: str, sizes: Sizes) -> Measured:
     llvm.use_threads(1)
     try:
         agree(f"{unit.model}, a product", multiply_by_unit(unit, few_a, few_b), in_arrays())
-        ours, theirs = best(lambda: multiply_by_unit(unit, a, b), in_arrays, rounds=min(5, sizes.rounds))
+        ours, theirs = best(
+            lambda: multiply_by_unit(unit, a, b), in_arrays, rounds=min(5, sizes.rounds), clock=time.process_time
+        )
     finally:
         llvm.use_threads(threads)
     return Measured(ours / (side * side * k) * 1e9, theirs / (few_a.size * few_b.shape[2]) * 1e9)
