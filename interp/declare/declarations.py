@@ -293,14 +293,14 @@ class SuccessorSlot:
     arity: Arity = Arity.ONE
 
 
-CustomPrint = Callable[[OpPrinter, Op], str]
+CustomPrint = Callable[[OpPrinter, Op], str | None]
 
 
 class CustomForm(NamedTuple):
     """A hand-written custom form.
 
     ``parse`` reads the op after its name; it takes the parser, the token of the name and the declaration. ``print``
-    returns the text after the name.
+    returns the text after the name, or None if the op is printed in generic form.
     """
 
     parse: Callable[[OpParser, int, OpDefinition], Op]

@@ -127,7 +127,7 @@ _NAMES = (
     "builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector", "affine", "gpu", "halfulp", "check",
     "flow", "util", "iree_codegen", "iree_cpu", "iree_gpu", "bufferization", "complex", "index", "linalg", "math",
     "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter", "sdy", "tt", "ttg",
-    "ttng", "amdg", "rocdl", "gluon",
+    "ttng", "amdg", "rocdl", "gluon", "tosa",
 )
 # fmt: on
 # The modules of those that are not in the file ops.py of their own folder.

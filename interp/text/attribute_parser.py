@@ -112,15 +112,19 @@ class AttributeParser(ElementsParser):
         if self.take("}"):
             return entries
         while True:
-            at = self.pos
-            name = self._attribute_name()
-            if name in entries:
-                self.error(f"duplicate key '{name}' in dictionary attribute", at)
-            entries[name] = self.attribute() if self.take("=") else _UNIT
+            self.entry(entries)
             if not self.take(","):
                 break
         self.expect("}", "expected '}' in attribute dictionary")
         return entries
+
+    def entry(self, entries: dict[str, Attribute]) -> None:
+        """Read ``name = value`` or ``name`` of a dictionary, and add it to ``entries``."""
+        at = self.pos
+        name = self._attribute_name()
+        if name in entries:
+            self.error(f"duplicate key '{name}' in dictionary attribute", at)
+        entries[name] = self.attribute() if self.take("=") else _UNIT
 
     def _attribute_name(self) -> str:
         token = self.tokens[self.pos]

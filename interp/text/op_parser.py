@@ -366,7 +366,7 @@ class OpPrinter:
         raise NotImplementedError
 
 
-PrintOp = Callable[[OpPrinter, Operation], str]
+PrintOp = Callable[[OpPrinter, Operation], str | None]
 
 
 def alias_of(thing: Attribute | Type) -> str | None:

@@ -241,7 +241,9 @@ class Printer(OpPrinter):
                 prefix = self.default_dialect + "."
                 name = operation.name
                 shown = name[len(prefix) :] if name.startswith(prefix) else name
-                return f"{shown}{print_custom(self, operation)}"
+                text = print_custom(self, operation)
+                if text is not None:
+                    return f"{shown}{text}"
         return self.generic_form(operation)
 
     def _bindings(self, operation: Operation) -> str:

@@ -41,7 +41,7 @@ def test_the_new_names_exist() -> None:
     assert not any(default_registry().find(old) for old in RENAMED)
 
 
-@pytest.mark.parametrize("name", ["ml_program.output", "tosa.add", "torch.add", "xyz.addf"])
+@pytest.mark.parametrize("name", ["ml_program.output", "emitc.add", "torch.add", "xyz.addf"])
 def test_an_unknown_dialect_is_said_to_be_unknown(name: str) -> None:
     dialect = name.partition(".")[0]
     wanted = f"halfulp evaluates no op of the dialect {dialect}; it knows the dialects {', '.join(MODULES)}"

@@ -1,0 +1,1 @@
+"""The dialect tosa, as MLIR has it and as its specification computes."""

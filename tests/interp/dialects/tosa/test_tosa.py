@@ -1,0 +1,391 @@
+"""TOSA: the forms and rules of MLIR, and the pseudo code of the specification, computed again on Python integers."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from tables import each_row
+
+import halfulp as hu
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.text.printer import print_module
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+_CONST_8 = '%z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>'
+
+
+def _function(line: str, arguments: str) -> str:
+    return f"func.func @f({arguments}) {{\n{line}\nreturn\n}}\n"
+
+
+@each_row(
+    (
+        "%0 = tosa.argmax %a {axis = 1 : i32, nan_mode = IGNORE} : (tensor<4x8xf32>) -> tensor<4xi32>",
+        "%0 = tosa.argmax %arg0 axis(1) nan_mode<IGNORE> : (tensor<4x8xf32>) -> tensor<4xi32>",
+        "%a: tensor<4x8xf32>",
+    ),
+    (
+        "%0 = tosa.clamp %a {max_val = 6.000000e+00 : f32, min_val = 0.000000e+00 : f32} : "
+        "(tensor<4xf32>) -> tensor<4xf32>",
+        "%0 = tosa.clamp %arg0 min_val(0.000000e+00 : f32) max_val(6.000000e+00 : f32) : "
+        "(tensor<4xf32>) -> tensor<4xf32>",
+        "%a: tensor<4xf32>",
+    ),
+    (
+        _CONST_8.replace("%z", "%0"),
+        "%0 = tosa.const  values(dense<0> : tensor<1xi8>) : () -> tensor<1xi8>",
+        "",
+    ),
+    (
+        "%output_real, %output_imag = tosa.rfft2d %a : (tensor<1x4x8xf32>) -> (tensor<1x4x5xf32>, tensor<1x4x5xf32>)",
+        "%output_real, %output_imag = tosa.rfft2d %arg0  : "
+        "(tensor<1x4x8xf32>) -> (tensor<1x4x5xf32>, tensor<1x4x5xf32>)",
+        "%a: tensor<1x4x8xf32>",
+    ),
+)
+def test_both_forms_are_read_and_printed(older: str, newer: str, arguments: str) -> None:
+    # The lines are those of mlir-opt 22.1.8 and 24.
+    module = hu.parse(_function(older, arguments))
+    lines = [print_module(module, schema=schema).splitlines()[2].strip() for schema in Schema]
+    assert lines == [older.replace("%a ", "%arg0 "), newer]
+    assert print_module(hu.parse(print_module(module, schema=Schema.LLVM24)), schema=Schema.MLIR22) == print_module(
+        module, schema=Schema.MLIR22
+    )
+
+
+@each_row(
+    (
+        "%0 = tosa.reduce_sum %a {axis = 2 : i32} : (tensor<2x3xf32>) -> tensor<2x1xf32>",
+        "%a: tensor<2x3xf32>",
+        "expect input tensor rank (2) to be larger than reduce axis (2)",
+    ),
+    (
+        "%0 = tosa.add %a, %b : (tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x3xf32>",
+        "%a: tensor<2x3xf32>, %b: tensor<2x2xf32>",
+        "operands don't have broadcast-compatible shapes",
+    ),
+    (
+        "%0 = tosa.max_pool2d %a {kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} "
+        ": (tensor<1x5x4x1xf32>) -> tensor<1x2x2x1xf32>",
+        "%a: tensor<1x5x4x1xf32>",
+        "expected input_height + pad_top + pad_bottom - kernel_y to be wholly divisible by stride_y, got "
+        "(5 + 0 + 0 - 2) / 2",
+    ),
+    (
+        "%0 = tosa.reshape %a, %b : (tensor<2x3xf32>, !tosa.shape<1>) -> tensor<6xf32>",
+        "%a: tensor<2x3xf32>, %b: !tosa.shape<1>",
+        "shape operand is not compile time resolvable",
+    ),
+    (
+        "%0 = tosa.clamp %a {max_val = 1 : i8, min_val = 2 : i8} : (tensor<4xi8>) -> tensor<4xi8>",
+        "%a: tensor<4xi8>",
+        "expected min_val <= max_val, got min_val=2 : i8, max_val=1 : i8",
+    ),
+)
+def test_the_rules_are_those_of_mlir(line: str, arguments: str, message: str) -> None:
+    with pytest.raises(hu.VerifyError) as broken:
+        hu.parse(_function(line, arguments))
+    assert broken.value.message.partition(" op ")[2] == message
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _run(text: str, *arguments: Any, **options: Any) -> list[Any]:
+    return [value.numpy() for value in hu.run(hu.parse(text), *arguments, **options)]
+
+
+def _scaled(value: int, multiplier: int, shift: int, double: bool) -> int:
+    """Return apply_scale_32 of the specification."""
+    rounding = 1 << shift - 1
+    if double and shift > 31:
+        rounding += 1 << 30 if value >= 0 else -(1 << 30)
+    return value * multiplier + rounding >> shift
+
+
+_RESCALE = """
+func.func @f(%x: tensor<3x4x{source}>, %m: tensor<4x{factor}>, %s: tensor<4xi8>) -> tensor<3x4x{target}> {{
+  %in = "tosa.const"() <{{values = dense<{zero}> : tensor<1x{source}>}}> : () -> tensor<1x{source}>
+  %out = "tosa.const"() <{{values = dense<{zero_out}> : tensor<1x{target}>}}> : () -> tensor<1x{target}>
+  %0 = tosa.rescale %x, %m, %s, %in, %out {{input_unsigned = {unsigned}, output_unsigned = {unsigned_out},
+    per_channel = true, rounding_mode = {mode}, scale32 = {wide}}} :
+    (tensor<3x4x{source}>, tensor<4x{factor}>, tensor<4xi8>, tensor<1x{source}>, tensor<1x{target}>) ->
+    tensor<3x4x{target}>
+  return %0 : tensor<3x4x{target}>
+}}
+"""
+
+
+@each_row(
+    ("i32", "i8", "i32", 0, -5, False, False, "SINGLE_ROUND"),
+    ("i32", "i8", "i32", 0, 7, False, False, "DOUBLE_ROUND"),
+    ("i8", "i32", "i32", -3, 0, False, False, "SINGLE_ROUND"),
+    ("i8", "i16", "i16", 200, 0, True, False, "SINGLE_ROUND"),
+    ("i16", "i8", "i32", 0, 9, False, True, "SINGLE_ROUND"),
+    ("i16", "i16", "i16", 0, -32768, False, True, "SINGLE_ROUND"),
+)
+def test_rescale_is_the_pseudo_code(
+    source: str, target: str, factor: str, zero: int, zero_out: int, unsigned: bool, unsigned_out: bool, mode: str
+) -> None:
+    bits, made, wide = int(source[1:]), int(target[1:]), factor == "i32"
+    rng = np.random.default_rng(bits * made)
+    low, high = (0, 1 << bits) if unsigned else (-(1 << min(bits, 20) - 1), 1 << min(bits, 20) - 1)
+    numbers = rng.integers(low, high, (3, 4))
+    multipliers = rng.integers(1 << (29 if wide else 13), 1 << (30 if wide else 14), 4)
+    shifts = np.array([35, 31, 38, 33]) if wide else np.array([16, 18, 15, 20])
+    text = _RESCALE.format(
+        source=source, target=target, factor=factor, zero=zero - (zero >> 7 << 8 if zero > 127 else 0),
+        zero_out=zero_out, unsigned=str(unsigned).lower(), unsigned_out=str(unsigned_out).lower(), mode=mode,
+        wide=str(wide).lower(),
+    )  # fmt: skip
+    given = numbers.astype(f"i{bits // 8}"), multipliers.astype(f"i{4 if wide else 2}"), shifts.astype(np.int8)
+    (found,) = _run(text, *given)
+    ends = (0, (1 << made) - 1) if unsigned_out else (-(1 << made - 1), (1 << made - 1) - 1)
+    offset = zero_out & 0xFFFF if unsigned_out and made == 16 else zero_out
+    for (row, column), number in np.ndenumerate(numbers):
+        result = _scaled(int(number) - zero, int(multipliers[column]), int(shifts[column]), mode == "DOUBLE_ROUND")
+        expected = min(max(result + offset, ends[0]), ends[1])
+        assert int(found[row, column]) & (1 << made) - 1 == expected & (1 << made) - 1
+
+
+def _small(op: str, element: str, count: int, attributes: str = "", result: str = "") -> str:
+    names = ", ".join(f"%a{index}" for index in range(count))
+    types = ", ".join([f"tensor<?x{element}>"] * count)
+    arguments = ", ".join(f"%a{index}: tensor<?x{element}>" for index in range(count))
+    made = f"tensor<?x{result or element}>"
+    return (
+        f"func.func @f({arguments}) -> {made} {{\n%0 = tosa.{op} {names} {attributes} : ({types}) -> {made}\n"
+        f"return %0 : {made}\n}}"
+    )
+
+
+_BYTES = [(a, b) for a in range(-128, 128) for b in range(8)]
+
+
+@each_row(
+    ("arithmetic_right_shift", "{round = false}", lambda a, b: a >> b),
+    ("arithmetic_right_shift", "{round = true}", lambda a, b: (a >> b) + (b > 0 and a >> b - 1 & 1)),
+    ("logical_right_shift", "", lambda a, b: (a & 255) >> b),
+    ("logical_left_shift", "", lambda a, b: a << b),
+    ("maximum", "", max),
+    ("bitwise_xor", "", lambda a, b: a ^ b),
+)
+def test_ops_on_bytes(op: str, attributes: str, expected: Callable[[int, int], int]) -> None:
+    one, other = (np.array(each, np.int8) for each in zip(*_BYTES, strict=True))
+    (found,) = _run(_small(op, "i8", 2, attributes), one, other)
+    assert [int(each) & 255 for each in found] == [expected(a, b) & 255 for a, b in _BYTES]
+
+
+@each_row(
+    ("add", "i32", 2, "", [2**31 - 1], [1]),
+    ("sub", "i32", 2, "", [-(2**31)], [1]),
+    ("intdiv", "i32", 2, "", [7], [0]),
+    ("abs", "i32", 1, "", [-(2**31)]),
+    ("logical_left_shift", "i16", 2, "", [1], [16]),
+    ("arithmetic_right_shift", "i32", 2, "{round = true}", [1], [-1]),
+    ("pow", "f32", 2, "", [-1.0], [2.0]),
+    ("pow", "f32", 2, "", [0.0], [0.0]),
+)
+def test_what_the_specification_requires(op: str, element: str, count: int, attributes: str, *given: Any) -> None:
+    dtype = np.float32 if element == "f32" else f"i{int(element[1:]) // 8}"
+    if len(given) > count:
+        raise AssertionError(given)
+    with pytest.raises(hu.UndefinedBehavior, match="REQUIRE"):
+        _run(_small(op, element, count, attributes), *[np.array(each, dtype) for each in given])
+
+
+def test_products_of_i32_are_shifted_with_rounding() -> None:
+    text = """func.func @f(%a: tensor<2x1xi32>, %b: tensor<1x3xi32>, %s: tensor<1xi8>) -> tensor<2x3xi32> {
+  %0 = tosa.mul %a, %b, %s : (tensor<2x1xi32>, tensor<1x3xi32>, tensor<1xi8>) -> tensor<2x3xi32>
+  return %0 : tensor<2x3xi32>
+}"""
+    one, other = [-46341, 1 << 30], [3, -5, 1 << 20]
+    (found,) = _run(text, np.array([one], np.int32).T, np.array([other], np.int32), np.array([21], np.int8))
+    assert found.tolist() == [[a * b + (1 << 20) >> 21 for b in other] for a in one]
+
+
+_CONV = """func.func @f(%x: tensor<1x3x3x2xi8>, %w: tensor<2x2x2x2xi8>, %b: tensor<2xi32>) -> tensor<1x4x2x2xi32> {
+  %z = "tosa.const"() <{values = dense<-3> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, dilation = array<i64: 1, 1>, pad = array<i64: 1, 1, 0, 0>,
+    stride = array<i64: 1, 1>} : (tensor<1x3x3x2xi8>, tensor<2x2x2x2xi8>, tensor<2xi32>, tensor<1xi8>, tensor<1xi8>)
+    -> tensor<1x4x2x2xi32>
+  return %0 : tensor<1x4x2x2xi32>
+}"""
+
+
+def test_a_convolution_leaves_the_padding_out() -> None:
+    rng = np.random.default_rng(1)
+    x, w = (rng.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 3, 3, 2), (2, 2, 2, 2)))
+    bias = np.array([10, -7], np.int32)
+    (found,) = _run(_CONV, x, w, bias)
+    for oy, ox, channel in product(range(4), range(2), range(2)):
+        total = int(bias[channel])
+        for ky, kx, feature in product(range(2), repeat=3):
+            if 0 <= oy + ky - 1 < 3:
+                pair = int(x[0, oy + ky - 1, ox + kx, feature]), int(w[channel, ky, kx, feature])
+                total += (pair[0] + 3) * (pair[1] + 3)
+        assert found[0, oy, ox, channel] == total
+
+
+def test_an_infinite_weight_beside_the_padding_changes_nothing() -> None:
+    text = """func.func @f(%x: tensor<1x1x1x1xf32>, %w: tensor<1x3x1x1xf32>, %b: tensor<1xf32>) -> tensor<1x1x1x1xf32> {
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %0 = tosa.conv2d %x, %w, %b, %z, %z {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 1, 1, 0, 0>,
+    stride = array<i64: 1, 1>} : (tensor<1x1x1x1xf32>, tensor<1x3x1x1xf32>, tensor<1xf32>, tensor<1xf32>,
+    tensor<1xf32>) -> tensor<1x1x1x1xf32>
+  return %0 : tensor<1x1x1x1xf32>
+}"""
+    weight = np.array([np.inf, 2, np.nan], np.float32).reshape(1, 3, 1, 1)
+    (found,) = _run(text, np.full((1, 1, 1, 1), 3, np.float32), weight, np.array([0.5], np.float32))
+    assert found.item() == 6.5
+
+
+def _averages(values: Sequence[int]) -> int:
+    """Return the average of AVG_POOL2D: by a reciprocal in fixed point."""
+    count = len(values)
+    bits = (count - 1).bit_length()
+    return _scaled(sum(values), (((1 << 30) + 1) << bits) // count, 30 + bits, False)
+
+
+def test_an_average_counts_the_elements_inside() -> None:
+    text = f"""func.func @f(%x: tensor<1x3x3x1xi8>) -> tensor<1x3x3x1xi8> {{
+  {_CONST_8}
+  %0 = tosa.avg_pool2d %x, %z, %z {{acc_type = i32, kernel = array<i64: 3, 3>, pad = array<i64: 1, 1, 1, 1>,
+    stride = array<i64: 1, 1>}} : (tensor<1x3x3x1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x3x3x1xi8>
+  return %0 : tensor<1x3x3x1xi8>
+}}"""
+    x = np.array([-128, 127, 3, 4, -5, 6, 7, 8, -9], np.int8).reshape(1, 3, 3, 1)
+    (found,) = _run(text, x)
+    for row, column in product(range(3), repeat=2):
+        inside = [
+            int(x[0, y, z, 0])
+            for y, z in product(range(row - 1, row + 2), range(column - 1, column + 2))
+            if 0 <= y < 3 and 0 <= z < 3
+        ]
+        assert found[0, row, column, 0] == _averages(inside)
+
+
+@each_row(
+    ("PROPAGATE", [1.0, np.nan, 7.0, np.nan], np.nan, 1),
+    ("IGNORE", [1.0, np.nan, 7.0, np.nan], 7.0, 2),
+    ("IGNORE", [np.nan, np.nan, np.nan, np.nan], np.nan, 0),
+    ("PROPAGATE", [-np.inf, 7.0, 7.0, 1.0], 7.0, 1),
+)
+def test_nan_modes(mode: str, row: list[float], largest: float, place: int) -> None:
+    text = f"""func.func @f(%x: tensor<4xf32>) -> (tensor<1xf32>, tensor<i32>) {{
+  %0 = tosa.reduce_max %x {{axis = 0 : i32, nan_mode = {mode}}} : (tensor<4xf32>) -> tensor<1xf32>
+  %1 = tosa.argmax %x {{axis = 0 : i32, nan_mode = {mode}}} : (tensor<4xf32>) -> tensor<i32>
+  return %0, %1 : tensor<1xf32>, tensor<i32>
+}}"""
+    found, index = _run(text, np.array(row, np.float32))
+    np.testing.assert_equal((found.item(), index.item()), (largest, place))
+
+
+def test_tables() -> None:
+    text = """func.func @f(%x: tensor<?xi8>, %t: tensor<256xi8>, %y: tensor<?xi16>, %u: tensor<513xi16>)
+    -> (tensor<?xi8>, tensor<?xi32>) {
+  %0 = tosa.table %x, %t : (tensor<?xi8>, tensor<256xi8>) -> tensor<?xi8>
+  %1 = tosa.table %y, %u : (tensor<?xi16>, tensor<513xi16>) -> tensor<?xi32>
+  return %0, %1 : tensor<?xi8>, tensor<?xi32>
+}"""
+    rng = np.random.default_rng(3)
+    small, large = rng.integers(-128, 128, 256).astype(np.int8), rng.integers(-9000, 9000, 513).astype(np.int16)
+    x, y = np.arange(-128, 128).astype(np.int8), np.array([-32768, -1, 0, 1, 127, 128, 32767], np.int16)
+    found, wide = _run(text, x, small, y, large)
+    assert found.tolist() == small.tolist()
+    expected = []
+    for value in y.tolist():
+        index, fraction = value + 32768 >> 7, value & 127
+        expected.append((int(large[index]) << 7) + (int(large[index + 1]) - int(large[index])) * fraction)
+    assert wide.tolist() == expected
+
+
+def test_casts() -> None:
+    text = """func.func @f(%x: tensor<?xf32>) -> (tensor<?xi8>, tensor<?xi1>, tensor<?xf8E4M3FN>) {
+  %0 = tosa.cast %x : (tensor<?xf32>) -> tensor<?xi8>
+  %1 = tosa.cast %x : (tensor<?xf32>) -> tensor<?xi1>
+  %2 = tosa.cast %x : (tensor<?xf32>) -> tensor<?xf8E4M3FN>
+  return %0, %1, %2 : tensor<?xi8>, tensor<?xi1>, tensor<?xf8E4M3FN>
+}"""
+    numbers = np.array([2.5, 3.5, -0.5, 300, -np.inf, -0.0, 464, 465], np.float32)
+    whole, truth, small = hu.run(hu.parse(text), numbers)
+    assert whole.numpy().tolist() == [2, 4, 0, 127, -128, 0, 127, 127]
+    assert truth.numpy().tolist() == [True, True, True, True, True, False, True, True]
+    # 464 is a tie that goes to the largest number; 465 is a NaN: the conversion does not saturate.
+    assert small.bits.tolist()[-2:] == [0x7E, 0x7F]
+    with pytest.raises(hu.UndefinedBehavior, match="NaN"):
+        _run(_small("cast", "f32", 1, result="i8"), np.array([np.nan], np.float32))
+
+
+def test_control_and_variables() -> None:
+    text = """
+tosa.variable @total = dense<7> : tensor<i32>
+func.func @f(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
+  %0 = tosa.while_loop (%i = %n) : (tensor<i32>) -> tensor<i32> {
+    %c = "tosa.const"() <{values = dense<100> : tensor<i32>}> : () -> tensor<i32>
+    %d = tosa.greater %c, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    tosa.yield %d : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i32>):
+    %v = tosa.variable_read @total : tensor<i32>
+    %w = tosa.add %v, %i : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    tosa.variable_write @total, %w : tensor<i32>
+    %b = tosa.add %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    tosa.yield %b : tensor<i32>
+  }
+  %1 = tosa.variable_read @total : tensor<i32>
+  return %0, %1 : tensor<i32>, tensor<i32>
+}"""
+    last, total = _run(text, np.array(3, np.int32))
+    assert (last, total) == (192, 7 + sum(3 << k for k in range(6)))
+
+
+def test_a_custom_operator_calls_the_users_function() -> None:
+    text = """func.func @f(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %0 = tosa.custom %x {domain_name = "d", implementation_attrs = "", operator_name = "twice"} :
+    (tensor<2xi32>) -> tensor<2xi32>
+  return %0 : tensor<2xi32>
+}"""
+    (found,) = _run(text, np.array([3, -4], np.int32), externals={"twice": lambda x: x.numpy() * 2})
+    assert found.tolist() == [6, -8]
+    with pytest.raises(hu.Unsupported, match="twice"):
+        _run(text, np.array([3, -4], np.int32))
+
+
+def test_blocks_share_a_scale() -> None:
+    text = """func.func @f(%x: tensor<1x64xf32>) -> (tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>, tensor<1x64xf32>) {
+  %d, %s = tosa.cast_to_block_scaled %x {block_size = BLOCK_SIZE_32} :
+    (tensor<1x64xf32>) -> (tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>)
+  %0 = tosa.cast_from_block_scaled %d, %s {block_size = BLOCK_SIZE_32} :
+    (tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>) -> tensor<1x64xf32>
+  return %d, %s, %0 : tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>, tensor<1x64xf32>
+}"""
+    numbers = np.zeros((1, 64), np.float32)
+    numbers[0, :4] = 6.99, -1.0, 0.25, 3.0  # below 7 = 6 + half a unit, so the scale is 1
+    numbers[0, 32:35] = 7.0, 5.0, -0.5  # 7 would round up: the scale is 2
+    _, scales, back = hu.run(hu.parse(text), numbers)
+    assert scales.bits.tolist() == [[127, 128]]
+    assert back.numpy()[0, :4].tolist() == [6.0, -1.0, 0.0, 3.0]
+    assert back.numpy()[0, 32:35].tolist() == [8.0, 4.0, 0.0]
+
+
+def test_resize_of_integers_is_exact() -> None:
+    text = """func.func @f(%x: tensor<1x2x2x1xi8>) -> tensor<1x4x4x1xi32> {
+  %s = tosa.const_shape {values = dense<[4, 2, 4, 2]> : tensor<4xindex>} : () -> !tosa.shape<4>
+  %o = tosa.const_shape {values = dense<-1> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %b = tosa.const_shape {values = dense<1> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %0 = tosa.resize %x, %s, %o, %b {mode = BILINEAR} :
+    (tensor<1x2x2x1xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x4x4x1xi32>
+  return %0 : tensor<1x4x4x1xi32>
+}"""
+    (found,) = _run(text, np.array([[10, -20], [30, 40]], np.int8).reshape(1, 2, 2, 1))
+    # The distances from the first neighbour are 3 (of the pixel before the first), 1, 3 and 1 quarters.
+    rows = [[10, 10 * 3 - 20, 10 - 20 * 3, -20 * 4], [30 * 4, 30 * 3 + 40, 30 + 40 * 3, 40 * 4]]
+    rows[0][0] = 40
+    expected = [[4 * value for value in rows[0]]]
+    expected += [[(4 - k) * a + k * b for a, b in zip(*rows, strict=True)] for k in (1, 3)]
+    expected += [[4 * value for value in rows[1]]]
+    assert found[0, :, :, 0].tolist() == expected
