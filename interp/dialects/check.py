@@ -423,7 +423,7 @@ def _of_either(iree: d.OpDefinition, other: d.OpDefinition) -> d.CustomForm:
         assert read is not None
         return read(p, at_)
 
-    def print_(printer: OpPrinter, op: Operation) -> str:
+    def print_(printer: OpPrinter, op: Operation) -> str | None:
         write = compile_printer(iree)
         assert write is not None
         return write(printer, op)
