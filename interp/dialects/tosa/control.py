@@ -26,10 +26,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue, is_symbol_table, undefined
+from halfulp.interp.ir.types import shape_conflict
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, decided
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import shape_conflict
 from halfulp.interp.values.value import Value
 
 # --- regions ----------------------------------------------------------------------------------------------------------

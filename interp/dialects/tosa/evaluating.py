@@ -14,11 +14,11 @@ from halfulp.interp.dialects.tosa.types import is_quantized
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.ir.types import shape_conflict, spell_shape
 from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Kernel

@@ -20,10 +20,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Compiler, Elementwise, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, floats, integer, tosa
 from halfulp.semantics.kernel import KERNEL, Kernel

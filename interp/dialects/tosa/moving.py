@@ -51,10 +51,10 @@ from halfulp.interp.dialects.tosa.types import (
 )
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.evaluators import Constant, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import first_place
