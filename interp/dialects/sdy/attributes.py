@@ -28,13 +28,11 @@ def _attribute(
     read: Read,
     spell: Spell,
     *inner: Callable[[], AttributeDefinition],
-    problem: Callable[..., str | None] | None = None,
     **words: str,
 ) -> AttributeDefinition:
     """Declare an attribute. ``code``: its number in bytecode. ``read``: returns its fields. ``spell``: returns the text
     of these. ``inner``: return the definitions that its attributes may have, beside a symbol as the first field.
-    ``problem``: returns what is wrong with the fields; ``read`` checks them itself. ``words``: how bytecode holds each
-    field.
+    ``words``: how bytecode holds each field.
     """
     form = ParameterForm(read, lambda attribute, names: spell(*attribute.values))
     parameters = tuple(Parameter(name, kinds.ATTRIBUTE, encoded=word) for name, word in words.items())
@@ -46,7 +44,7 @@ def _attribute(
             named = symbol if known else isinstance(part, at.StringAttr)
             if not named and not (isinstance(part, DialectAttr) and part.definition in known):
                 return f"'{part}' cannot be a part of it"
-        return None if problem is None else problem(*attribute.values)
+        return None
 
     return AttributeDefinition(f"sdy.{mnemonic}", form, parameters, verify, code=code)
 
@@ -145,16 +143,17 @@ def _spell_mesh(axes: Sequence[DialectAttr], ids: Sequence[int]) -> str:
     return f"<[{joined(axes)}]{devices}>"
 
 
-MESH = _attribute(
-    "mesh",
-    2,
-    _read_mesh,
-    _spell_mesh,
-    lambda: _MESH_AXIS,
-    problem=_problem_of_mesh,
-    axes="attributes",
-    device_ids="signed numbers",
+_ANY_MESH = _attribute(
+    "mesh", 2, _read_mesh, _spell_mesh, lambda: _MESH_AXIS, axes="attributes", device_ids="signed numbers"
 )
+
+
+def _verify_mesh(mesh: DialectAttr) -> str | None:
+    wrong = None if _ANY_MESH.verify is None else _ANY_MESH.verify(mesh)
+    return wrong or _problem_of_mesh(*mesh.values)
+
+
+MESH = replace(_ANY_MESH, verify=_verify_mesh)
 
 
 def _read_part(p: Any) -> tuple[Any, ...]:
