@@ -30,9 +30,12 @@ from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.golden.checking import check as check
 from halfulp.golden.vectors import vectors as vectors
 from halfulp.importing.comparison import compare as compare
+from halfulp.importing.kernels import from_triton as from_triton
+from halfulp.importing.kernels import launch as launch
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
+from halfulp.importing.targets import compare_targets as compare_targets
 from halfulp.importing.torch_programs import from_torch as from_torch
 from halfulp.interp.ir.errors import BytecodeError as BytecodeError
 from halfulp.interp.ir.errors import HalfulpError as HalfulpError
@@ -104,6 +107,7 @@ __all__ = [
     "check",
     "compare",
     "compare_formats",
+    "compare_targets",
     "convert",
     "dequantize",
     "dot",
@@ -123,7 +127,9 @@ __all__ = [
     "from_onnx",
     "from_stablehlo",
     "from_torch",
+    "from_triton",
     "iree",
+    "launch",
     "load",
     "matmul",
     "neighbours",

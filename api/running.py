@@ -17,6 +17,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported, wrong_count
 from halfulp.interp.ir.operations import FUNCTIONS, Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
+from halfulp.interp.run.evaluators import Launched, evaluator_of
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import (
     External,
@@ -230,12 +231,16 @@ def run_with(module: Runnable, arguments: Sequence[Any], options: RunOptions) ->
         entered = lowered.enter(values)
         return entered.leave(program_for(module, options).run(function, entered.arguments))
     results = _only_values(function, program_for(module, options).run(function, values))
-    for index, (argument, value) in enumerate(zip(arguments, values, strict=True)):
-        if function.name == "tt.func" and isinstance(value, Buffer):
-            from halfulp.interp.dialects.triton.launching import check_stored
-
-            check_stored(argument, value, f"argument {index} of {name}")
+    if (launched := _launched(function)) is not None:
+        for index, (argument, value) in enumerate(zip(arguments, values, strict=True)):
+            launched.check(argument, value, f"argument {index} of {name}")
     return results
+
+
+def _launched(function: Operation) -> Launched | None:
+    """Return how a call runs a function several times, if it does."""
+    evaluator = evaluator_of(function)
+    return evaluator if isinstance(evaluator, Launched) else None
 
 
 def _only_values(function: Operation, results: tuple[Any, ...]) -> tuple[Value, ...]:
@@ -271,11 +276,15 @@ def given_arguments(function: Operation, arguments: Sequence[Any], options: RunO
     lowered = None if options.signature is None else lowered_from(function, options.signature)
     types = argument_types(function) if lowered is None else lowered.source.inputs
     _check_count(function, arguments, types)
-    values = []
+    values, launched = [], _launched(function)
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
         what = f"argument {index} of @{function.symbol_name}"
         try:
-            values.append(_given(argument, type_, what, options))
+            pointee = type_.pointee if isinstance(type_, ty.DialectType) else None
+            if launched is not None and pointee is not None:
+                values.append(launched.memory(argument, type_, what))
+            else:
+                values.append(_given(argument, type_, what, options))
         except HalfulpError as error:
             error.message = error.message.replace(what, f"{what}{_label_of(function, index)}", 1)
             raise
@@ -293,12 +302,6 @@ def _given(argument: Any, type_: ty.Type, what: str, options: RunOptions) -> Any
         if argument is not None:
             raise TypeMismatch(f"{what}: expected None, for '{type_}'")
         return ()
-    if isinstance(type_, ty.DialectType) and type_.dialect == "tt":
-        from halfulp.interp.dialects.triton.launching import pointed
-        from halfulp.interp.dialects.triton.types import is_pointer
-
-        if is_pointer(type_):
-            return pointed(argument, type_, what)
     given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
     return options.accepted(given, what)
 
@@ -343,7 +346,7 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
     from halfulp.interp.run.batch.program import run_batch
 
     name = f"@{function.symbol_name}"
-    if function.name == "tt.func":
+    if _launched(function) is not None:
         raise Unsupported(
             f"a batch does not run {name}, a kernel of Triton", location=function.location, hint="give a larger grid"
         )

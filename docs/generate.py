@@ -13,6 +13,7 @@ import ast
 import contextlib
 import inspect
 import io
+import linecache
 import os
 import re
 import sys
@@ -636,8 +637,10 @@ def examples(task: Task) -> dict[str, str]:
 def output(program: str) -> str:
     """Return what a program prints."""
     printed = io.StringIO()
+    # Triton reads the source of a kernel.
+    linecache.cache["example.py"] = len(program), None, program.splitlines(keepends=True), "example.py"
     with contextlib.redirect_stdout(printed):
-        exec(program, {"__name__": "__main__"})
+        exec(compile(program, "example.py", "exec"), {"__name__": "__main__"})
     return printed.getvalue()
 
 

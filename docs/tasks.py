@@ -325,6 +325,59 @@ print(hu.compare(lambda a: jnp.dot(a.astype(jnp.bfloat16), a.T.astype(jnp.bfloat
         needs=("jax", "onnx", "torch", "torch_mlir"),
     ),
     Task(
+        "Run kernels of Triton",
+        "[From Triton](from-triton.md) says what to install, and what targets decide.",
+        {
+            "launch": """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * x + 0.1, mask=i < n)
+
+
+x, y = np.float32([1, 2, 3]), np.zeros(3, np.float32)
+hu.launch(squares[(2,)], x, y, 3, BLOCK=2)
+print(y)
+""",
+            "from_triton": """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * x + 0.1, mask=i < n)
+
+
+module = hu.from_triton(squares, "*fp32:16, *fp32:16, i32", {"BLOCK": 128}, target="cuda:90")
+print([op.name for op in module.walk() if op.name.startswith("tt.")])
+""",
+            "compare_targets": """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * x + 0.1, mask=i < n)
+
+
+x, y = np.float32([0.58, 0.82, 3]), np.zeros(3, np.float32)
+print(hu.compare_targets(squares[(2,)], x, y, 3, targets=[None, "cuda:90"], BLOCK=2))
+""",
+        },
+        needs=("triton",),
+    ),
+    Task(
         "Choose the rules",
         "Each choice is a field of a [profile](profiles.md).",
         {
@@ -553,6 +606,7 @@ SPELLED = {
     "Blocks": "an integer, or sizes by dimension: `{1: 16}`",
     "Codes, PoisonIds, Marks, Origins": "the arrays of a `Value`; `hu.Value.from_bits` makes a value from integers",
     "Accuracy": "what `hu.accuracy` returns",
+    "Signature": "the types of a kernel of Triton: a text with commas, a sequence, or a mapping from names",
     "RunErrors": "the errors of each op of a run with `shadow=True`",
     "Bisection, StageResult": "what `hu.bisect` returns, and an element of its `results`",
     "FormatComparison": "what `hu.compare_formats` returns",

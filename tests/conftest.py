@@ -201,6 +201,7 @@ OUTSIDE = {
     "onnx": Outside(
         "ONNX", "HALFULP_REQUIRE_ONNX", partial(not_installed, "onnx", "onnx", missing_iree), ("mark.onnx",)
     ),
+    "triton": Outside("Triton", "HALFULP_REQUIRE_TRITON", partial(not_installed, "triton", "triton"), ("mark.triton",)),
     "llvm_libc": Outside("LLVM's C library", "HALFULP_REQUIRE_LLVM_LIBC", missing_llvm_libc, ("mark.llvm_libc",)),
 }
 

@@ -55,7 +55,7 @@ def one_command(name: str, words: Sequence[str], **options: Any) -> Chain:
 
 # --- documents and examples -----------------------------------------------------------------------------------------------
 
-GOING_ON = ("from-jax.md", "from-pytorch.md")
+GOING_ON = ("from-jax.md", "from-pytorch.md", "from-triton.md")
 """Pages whose programs go on from one another, and whose commands read their files."""
 
 

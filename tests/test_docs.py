@@ -63,7 +63,7 @@ def test_pages_that_are_tested_elsewhere_are() -> None:
 
 # --- examples ---------------------------------------------------------------------------------------------------------
 
-NEEDS = {"from-jax.md": ("jax",), "from-pytorch.md": ("onnx", "torch", "torch_mlir")}
+NEEDS = {"from-jax.md": ("jax",), "from-pytorch.md": ("onnx", "torch", "torch_mlir"), "from-triton.md": ("triton",)}
 """Pages that need extras, and the markers of these."""
 PROGRAMS = [(page.name, k, *program) for page in HERE if page.name not in NEEDS for k, program in enumerate(programs(page))]  # fmt: skip
 
@@ -88,8 +88,10 @@ def test_pages_that_need_extras(
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     found = programs(DOCS / page)
-    for code, _ in found:
-        exec(compile(code, page, "exec"), names)
+    for k, (code, _) in enumerate(found):
+        file = Path(f"program{k}.py")  # Triton reads the source of a kernel
+        file.write_text(code, encoding="utf-8")
+        exec(compile(code, str(file), "exec"), names)
     assert capsys.readouterr().out == "".join(printed for _, printed in found)
     for line, printed in commands(DOCS / page):
         assert cli.main(shlex.split(line)) == 0

@@ -64,6 +64,7 @@ IN_FUNCTIONS = {
     "rich": "slow: 40 ms; only a terminal and tables need it",
     "torch": "optional",
     "torch_mlir": "optional",
+    "triton": "optional",
     "z3": "optional",
 }
 
@@ -77,8 +78,8 @@ FLOORS = (
     ),
     ("converting", "drawing", "evaluating", "exact_reals", "loading", "reals"),
     ("measuring", "quantizing", "running"),
-    ("accuracies", "bisecting", "codegen", "fixed", "importing", "p3109", "quant", "tensors", "traces"),
-    ("explanations", "iree", "sensitivities", "summing"),
+    ("accuracies", "bisecting", "codegen", "fixed", "p3109", "quant", "tensors", "traces"),
+    ("explanations", "importing", "iree", "sensitivities", "summing"),
     ("chips", "explorer", "golden", "plot"),
     ("cocotb",),
     ("command",),

@@ -267,8 +267,8 @@ def read_inputs(
     for index, (text, type_) in enumerate(zip(texts, types, strict=True)):
         what = f"<input {index}>"
         memory = isinstance(type_, MemRefType)
-        if isinstance(type_, DialectType) and type_.dialect == "tt":
-            values.append(_pointed(text, type_, what, max_bytes, sources))
+        if isinstance(type_, DialectType) and type_.pointee is not None:
+            values.append(_pointed(text, type_.pointee, what, max_bytes, sources))
             continue
         value = options.read_value(text, _tensor_type(type_), what, sources, vscale)
         options.check_size(value, what, max_bytes)
@@ -276,9 +276,12 @@ def read_inputs(
     return tuple(values)
 
 
-def _pointed(text: str, type_: Type, what: str, max_bytes: int, sources: Sources) -> Buffer:
-    """Read the memory that an argument of a kernel points to. Raise HalfulpError."""
-    value = options.read_value(text, None, what, sources)
+def _pointed(text: str, element: Type, what: str, max_bytes: int, sources: Sources) -> Buffer:
+    """Read the memory that an argument of a kernel points to: as many elements as are written, or an array of any shape
+    from a file. Raise HalfulpError.
+    """
+    shape = None if text.startswith("@") else (_count(text),)
+    value = options.read_value(text, TensorType(shape, element), what, sources)
     options.check_size(value, what, max_bytes)
     return Buffer.from_numpy(value, max_bytes=max_bytes)
 
@@ -293,6 +296,11 @@ def _shared_by_lanes(value: Value | Buffer, type_: Type) -> Value | Buffer:
     return value.load() if isinstance(value, Buffer) and len(value.shape) == len(shape_of(type_) or ()) else value
 
 
+def _count(text: str) -> int:
+    """Return the number of elements that a text without a type lists."""
+    return len(re.sub(r"[\[\],]", " ", text).split())
+
+
 def _lanes_type(text: str, type_: Type) -> Type:
     """Return the type of an input of a batch that names no type: it has an axis over the lanes if there are more
     elements than one lane has. An array in a file has its own shape.
@@ -301,7 +309,7 @@ def _lanes_type(text: str, type_: Type) -> Type:
     kind = MemRefType if isinstance(type_, MemRefType) else TensorType
     if text.startswith("@"):
         return kind(None, element)
-    each, count = element_count(type_), len(re.sub(r"[\[\],]", " ", text).split())
+    each, count = element_count(type_), _count(text)
     if shape is None or not each or count <= each or count % each:
         return type_
     return kind((count // each, *shape), element)

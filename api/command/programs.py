@@ -80,7 +80,8 @@ class PassOptions:
     mlir: str | None = option(
         "MLIR",
         "what runs the passes: 22, mlir-opt-22 on PATH; 24, the Python package torch-mlir; python:PACKAGE, other "
-        "bindings; or the path of an mlir-opt (default: $HALFULP_MLIR_OPT, else 24 if it is installed, else 22)",
+        "bindings; triton, the library of Triton, for translate --check alone; or the path of an mlir-opt (default: "
+        "$HALFULP_MLIR_OPT, else 24 if it is installed, else 22)",
         alias="--mlir-opt",
     )
 

@@ -1,1 +1,1 @@
-"""Make modules of programs in other languages: JAX functions, ONNX models and StableHLO, lowered by IREE to linalg."""
+"""Make modules of programs in other languages: JAX functions, ONNX models, StableHLO, and kernels of Triton."""

@@ -28,6 +28,7 @@ INSTALL: Mapping[str, str] = {
     "onnxscript": "pip install onnxscript",
     "torch": "pip install 'torch>=2.7'",
     "torch_mlir": "pip install --no-deps 'torch-mlir>=20260901'",
+    "triton": "pip install triton==3.9.0",
 }
 """The command that installs each package."""
 
@@ -67,15 +68,15 @@ OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 
 """The folder of halfulp's own files, which JAX takes for the callers of a function."""
 
 
-def without_own_calls(location: Location) -> Location:
-    """Return a location without the calls inside halfulp."""
+def without_own_calls(location: Location, folders: tuple[str, ...] = (OWN,)) -> Location:
+    """Return a location without the calls of functions in some folders: those inside halfulp."""
     if isinstance(location, NameLoc):
-        return NameLoc(location.name, without_own_calls(location.child))
+        return NameLoc(location.name, without_own_calls(location.child, folders))
     if not isinstance(location, CallSiteLoc):
         return location
-    callee, caller = without_own_calls(location.callee), without_own_calls(location.caller)
+    callee, caller = (without_own_calls(each, folders) for each in (location.callee, location.caller))
     place = file_position(callee)
-    return caller if place is not None and place.file.startswith(OWN) else CallSiteLoc(callee, caller)
+    return caller if place is not None and place.file.startswith(folders) else CallSiteLoc(callee, caller)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

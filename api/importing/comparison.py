@@ -43,7 +43,7 @@ Exact = Callable[[], neighbours.FloatSums | None]
 @dataclass(frozen=True, repr=False)
 class OutputDistance:
     """One output of a function: the results ``ours`` and ``jax``, both a `Value`, and their distance. ``against``: the
-    library that computed ``jax``: JAX or torch.
+    library that computed ``jax``: JAX or torch. ``own``: what computed ``ours``.
 
     ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one.
     ``metric``: "ulp", or the metric by which ``farthest`` is chosen: "sqnr", "relative" and "absolute" choose the
@@ -56,6 +56,7 @@ class OutputDistance:
     against: str = "JAX"
     metric: str = "ulp"
     _exact: Exact = field(default=lambda: None, compare=False)
+    own: str = "halfulp"
 
     @cached_property
     def ulp(self) -> npt.NDArray[np.float64]:
@@ -152,7 +153,7 @@ class OutputDistance:
         if ours == jax:
             return "both exact" if isinf(ours) else f"equal ({measure.spell(ours)})"
         better, worse = measure.spell(max(ours, jax)), measure.short(min(ours, jax))
-        return f"{'halfulp' if ours > jax else self.against} ({better} to {worse})"
+        return f"{self.own if ours > jax else self.against} ({better} to {worse})"
 
     @cached_property
     def _numbers(self) -> tuple[neighbours.Floats, neighbours.Floats] | None:
@@ -373,7 +374,7 @@ def _comparison(
         try:
             beside = replace(options, recorder=Shadows(), write=lambda text: None)
             results = run_with(module, given, beside)
-            return [exact for value in results for exact in (_exact(value),) * (2 if _is_complex(value) else 1)]
+            return [exact for value in results for exact in (exact_numbers(value),) * (2 if _is_complex(value) else 1)]
         except HalfulpError:
             return [None] * len(outputs)
 
@@ -406,7 +407,7 @@ def _parts(value: Value, part: ty.Type) -> list[Value]:
     return [Value(part, value.bits[..., k], value.poison, value.open, value.origins) for k in range(2)]
 
 
-def _exact(value: Value) -> neighbours.FloatSums | None:
+def exact_numbers(value: Value) -> neighbours.FloatSums | None:
     """Return the exact numbers beside a result, where they are known up to a part of their error."""
     shadow, element = shadow_of(value), value.element_type
     if shadow is None or not isinstance(element, ty.FloatType) or not has_shadows(element.format):

@@ -4,7 +4,6 @@ the error.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -33,7 +32,7 @@ from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Listener, OpRun, Ran, clear_marks, on_floats, same_ran, unmarked
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
-from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.buffers import Buffer, copies_of
 from halfulp.interp.values.value import Value
 from halfulp.loading import Runnable, program_of
 from halfulp.measuring.metrics import MEASURES, Metric, checked_metric
@@ -66,7 +65,8 @@ class RunErrors:
     ``ops``: the ops that computed floats, or decided by them, in the order of the run.
     """
 
-    _ends: Mapping[str, Value]
+    #: The float results and the memory of floats, by their names, with their shadows.
+    ends: Mapping[str, Value]
     _shadows: Shadows
     _site: Callable[[Operation], error_text.Site]
     _replay: Callable[[], tuple[Lineage, Ends]]
@@ -133,7 +133,7 @@ class RunErrors:
     @cached_property
     def results(self) -> tuple[error_text.ResultError, ...]:
         """The errors of the results, as the class describes them."""
-        return tuple([self.error_of(name) for name in self._ends])
+        return tuple([self.error_of(name) for name in self.ends])
 
     @property
     def ops(self) -> tuple[error_text.OpError, ...]:
@@ -154,7 +154,7 @@ class RunErrors:
         if checked_metric(metric) == "ulp":
             return self.largest
         measure, found = MEASURES[metric], []
-        for name, value in self._ends.items():
+        for name, value in self.ends.items():
             ulps, shadow = _known_ulps(value, self._shadows.form), shadow_of(value, self._shadows.form)
             known = np.isfinite(ulps)
             if shadow is None or not known.any() or not has_shadows(_format_of(value)):
@@ -173,7 +173,7 @@ class RunErrors:
 
     def _ranked_size(self, result: error_text.ResultError) -> float:
         """Return the size of an error, by which errors are ranked; see `ranking_sizes`."""
-        value, form = self._ends[result.name], self._shadows.form
+        value, form = self.ends[result.name], self._shadows.form
         ulps, shadow = _known_ulps(value, form), shadow_of(value, form)
         if shadow is None or np.isnan(ulps[result.element or ()]):
             return abs(result.ulp)
@@ -189,6 +189,12 @@ class RunErrors:
         chosen = self.largest_by(metric)
         if chosen is None or not chosen.ulp:
             return error_text.Ranking(sorted(self.ops, key=_own)[:count])
+        return error_text.Ranking(self.effects(chosen)[:count])
+
+    def effects(self, chosen: error_text.ResultError) -> error_text.Ranking:
+        """Return the ops whose own errors contribute most to an error that `error_of` returned. Raises LimitExceeded
+        for a run of more numbers than its history can keep.
+        """
         attribution, unit = self._attribution(chosen.name, chosen.element or ())
         effects: dict[Ran, float] = {}
         owns: dict[Ran, float] = {}
@@ -199,9 +205,9 @@ class RunErrors:
         found = []
         for ran in self._shadows.figures:
             effect = effects.get(ran, 0.0)
-            one = self._op_error(ran, effect, effect / chosen.ulp)
+            one = self._op_error(ran, effect, effect / chosen.ulp if chosen.ulp else nan)
             found.append(replace(one, own_ulp=owns.get(ran, nan)) if isnan(one.own_ulp) else one)
-        return error_text.Ranking(sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count])
+        return error_text.Ranking(sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one))))
 
     def error_of(self, result: int | str = 0, element: error_text.Element | None = None) -> error_text.ResultError:
         """Return the error of an element of a result: by default, of the element with the largest error.
@@ -210,9 +216,9 @@ class RunErrors:
         that does not exist.
         """
         name = f"result[{result}]" if isinstance(result, int) else result
-        if name not in self._ends:
-            raise InputError(f"the run has no float result {name}", hint=f"it has {', '.join(self._ends) or 'none'}")
-        value = self._ends[name]
+        if name not in self.ends:
+            raise InputError(f"the run has no float result {name}", hint=f"it has {', '.join(self.ends) or 'none'}")
+        value = self.ends[name]
         if element is not None and not _within(element, value.shape):
             raise InputError(f"{name} has the shape {list(value.shape)}: it has no element {list(element)}")
         found = _error_of(name, value, element, self._shadows.form)
@@ -340,7 +346,7 @@ class BesideReals:
             what = "a batch" if options.batch else "a function that is called by another signature"
             raise Unsupported(f"{what} cannot also run with exact real numbers", location=function.location)
         self._given: list[Any] = given_arguments(function, arguments, options)
-        self._before = self._copies(self._given)
+        self._before = copies_of(self._given)
         self._ends: Ends = []
 
     @property
@@ -365,13 +371,9 @@ class BesideReals:
         return RunErrors(dict(self._ends), self._shadows, site, self._replay)
 
     def _replay(self) -> tuple[Lineage, Ends]:
-        lineage, given = Lineage(), self._copies(self._before)
+        lineage, given = Lineage(), copies_of(self._before)
         results = run_with(self._module, given, replace(self._options, recorder=lineage))
         return lineage, ends_of(results, given)
-
-    @staticmethod
-    def _copies(given: Sequence[Any]) -> list[Any]:
-        return [copy.deepcopy(each) if isinstance(each, Buffer) else each for each in given]
 
 
 def beside_reals(

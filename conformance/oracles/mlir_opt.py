@@ -28,6 +28,8 @@ from halfulp.fp_formats.aliases import how_to_install
 
 WHEEL = "torch_mlir"
 """The package of bindings that PyPI has."""
+TRITON = "triton"
+"""The package of Triton, whose library has the dialects of Triton."""
 
 MEMORY = 4 << 30
 """Most bytes of a child."""
@@ -47,7 +49,8 @@ class _Child:
 
     def __init__(self, package: str) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        command = [sys.executable, "-P", str(Path(__file__).with_name("mlir_child.py")), package, f"--serve={MEMORY}"]
+        script = Path(__file__).with_name("triton_child.py" if package == TRITON else "mlir_child.py")
+        command = [sys.executable, "-P", str(script), package, f"--serve={MEMORY}"]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._said, start_new_session=True)
         self._replies: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -138,6 +141,11 @@ class Bindings(Tool):
         """It has the option."""
         return True
 
+    @property
+    def prints_generic(self) -> bool:
+        """It has the option, but Triton's library does not."""
+        return self.package != TRITON
+
     def finished(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> Finished:
         """Return what mlir-opt prints. Raises OracleError: "hang" after ``seconds``, "crash" if its child ended."""
         with _lock:
@@ -157,7 +165,8 @@ def find_bindings(package: str = WHEEL) -> Bindings:
     if not package:
         raise Unavailable(f"{_BINDINGS} names no Python package, such as {_BINDINGS}mlir")
     if not _is_installed(package):
-        hint = f"; {how_to_install('mlir')}" if package == WHEEL else ""
+        extra = {WHEEL: "mlir", TRITON: "triton"}.get(package)
+        hint = f"; {how_to_install(extra)}" if extra else ""
         raise Unavailable(f"the Python package {package} is not installed{hint}")
     try:
         with _lock:
@@ -178,7 +187,8 @@ def _is_installed(package: str) -> bool:
 
 def find_mlir_opt(named: str | None = None, older: bool = False) -> Tool:
     """Find what runs passes. ``named``: "22" for mlir-opt-22 on PATH, "24" for the wheel torch-mlir, "python:PACKAGE"
-    for other bindings, or the path of an mlir-opt of any version. Without a name: the program that HALFULP_MLIR_OPT
+    for other bindings, "triton" for Triton's library, which runs no passes, or the path of an mlir-opt of any version.
+    Without a name: the program that HALFULP_MLIR_OPT
     names, else the wheel if it is installed, else mlir-opt-22. ``older``: the wheel only if there is no mlir-opt-22.
 
     Raises Unavailable with the reason.
@@ -196,6 +206,8 @@ def find_mlir_opt(named: str | None = None, older: bool = False) -> Tool:
         raise Unavailable("no MLIR is named")
     if named in (None, "24"):
         return find_bindings()
+    if named == TRITON:
+        return find_bindings(TRITON)
     if named.startswith(_BINDINGS):
         return find_bindings(named.removeprefix(_BINDINGS))
     return find_tool(_OLDER if named == "22" else named, None, "", MLIR_VERSION)

@@ -128,6 +128,11 @@ class Tool:
         return schema_of(f"MLIR{self.version}") or max(Schema)
 
     @property
+    def prints_generic(self) -> bool:
+        """Whether it can print the generic form."""
+        return True
+
+    @property
     def prints_input(self) -> bool:
         """Tell whether it has the option --print-input of `mlir_child`."""
         return False

@@ -24,6 +24,7 @@ from halfulp.interp.ir.base import (
     Source,
     Type,
     UnknownLoc,
+    is_bare_identifier,
     location_at,
 )
 from halfulp.interp.ir.errors import UNPRINTABLE, UndefinedBehavior, Unsupported, VerifyError
@@ -92,8 +93,13 @@ class BlockArgument(SSAValue):
 
     @property
     def label(self) -> str | None:
-        """The name in ``loc("…")``, such as ``p['layers'][0]['wq']`` of JAX; None if there is none."""
-        return _name_alone(self.location)
+        """The name in ``loc("…")``, such as ``p['layers'][0]['wq']`` of JAX, or in ``loc("x_ptr"("kernel.py":3:1))``,
+        such as that of an argument of Triton; None if there is none.
+        """
+        location = self.location
+        if isinstance(location, NameLoc) and isinstance(location.child, FileLineCol):
+            return location.name if is_bare_identifier(location.name) else None
+        return _name_alone(location)
 
     def take_location_of(self, value: SSAValue) -> None:
         """Set the location to that of another value."""

@@ -239,9 +239,24 @@ class DialectType(Type):
         """The attributes and types among its parameters."""
         return ()
 
+    @property
+    def pointee(self) -> Type | None:
+        """The type of the elements to which a value points; None if it is no pointer. A caller gives their memory."""
+        return None
+
     def spell(self, names: Mapping[object, str]) -> str:
         """Return the text ``!dialect.mnemonic``."""
         return f"!{self.dialect}.{self.mnemonic}"
+
+
+def is_place(type_: Type) -> bool:
+    """Tell whether values of a type say where something is: an index, or what a dialect uses as a pointer."""
+    return isinstance(type_, IndexType | DialectType)
+
+
+def is_discrete(type_: Type) -> bool:
+    """Tell whether values of a type are integers or places, which no op rounds."""
+    return isinstance(type_, IntegerType) or is_place(type_)
 
 
 @immutable

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.types import Type
 from halfulp.interp.run import frames
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
@@ -289,6 +290,12 @@ class Launched:
 
     #: Runs it, with the compiled module, the function, the arguments, and what runs unknown ops; returns the results.
     launch: Callable[[Any, Operation, Sequence[Any], frames.Outside | None], tuple[Any, ...]]
+    #: Returns the memory to which a pointer among the arguments points, from what the caller gave, the type and words
+    #: for the argument.
+    memory: Callable[[Any, Type, str], Any]
+    #: Raises an error if memory that the caller gave cannot hold what was stored in it; it takes what the caller gave,
+    #: the memory and words for the argument.
+    check: Callable[[Any, Any, str], None]
 
 
 @dataclass(frozen=True, slots=True)

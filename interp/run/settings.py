@@ -195,15 +195,12 @@ def _top(op: Operation) -> Operation:
 
 def holds_floats(value: Value) -> bool:
     """Tell whether the elements of a value are numbers other than integers."""
-    return not isinstance(value.element_type, ty.IntegerType | ty.IndexType)
+    return not ty.is_discrete(value.element_type)
 
 
 def on_floats(op: Operation) -> bool:
     """Tell whether an op has numbers other than integers among its operands or results."""
-    return any(
-        not isinstance(ty.element_type(value.type), ty.IntegerType | ty.IndexType)
-        for value in (*op.operands, *op.results)
-    )
+    return not all(ty.is_discrete(ty.element_type(value.type)) for value in (*op.operands, *op.results))
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ _FLOAT, _BITS = Struct("<d"), Struct("<Q")
 
 def is_float(type_: ty.Type) -> bool:
     """Tell whether numbers of a type have their own marks."""
-    return not isinstance(type_, ty.IntegerType | ty.IndexType)
+    return not ty.is_discrete(type_)
 
 
 def is_exact(marks: Any) -> bool:

@@ -267,7 +267,7 @@ class Shadows:
             undecided = _number_of(np.broadcast_to(misread, shape), clean) if decides else 0
             self._note(run.op, run.around, ShadowFigures(elements=prod(shape), undecided=undecided, wrapped=count))
         marks = np.broadcast_to(self._marks_of(apart), shape)
-        return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
+        return tuple([None if _decides(each) and not ty.is_place(each) else marks for each in types])
 
     def _marks_of(self, apart: Apart) -> Any:
         """Return the marks of integers."""
@@ -336,7 +336,7 @@ def _operands_of(meaning: Meaning | None) -> tuple[Numbers, ...]:
 
 def _decides(type_: ty.Type) -> bool:
     """Tell whether integers of a type decide what a program does, and are not numbers that it computes with."""
-    return isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width == 1)
+    return ty.is_place(type_) or (isinstance(type_, ty.IntegerType) and type_.width == 1)
 
 
 def _is_tainted(value: Value) -> bool:
@@ -361,10 +361,8 @@ def _is_late(apart: Apart, signed: bool | None) -> Any:
 
 
 def _is_inexact_index(form: Form, value: Value) -> bool:
-    """Tell whether a value has indices, which are signed numbers, and one of them differs from the exact one."""
-    return (
-        isinstance(value.element_type, ty.IndexType) and _is_tainted(value) and bool(_apart(form, value).signed.any())
-    )
+    """Tell whether a value has places, which are signed numbers, and one of them differs from the exact one."""
+    return ty.is_place(value.element_type) and _is_tainted(value) and bool(_apart(form, value).signed.any())
 
 
 def _ranked(mask: Any, rank: int) -> Any:

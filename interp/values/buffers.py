@@ -4,6 +4,7 @@ other vectors.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
@@ -736,3 +737,18 @@ class MemoryFrom(_Seen):
 
     def _mask(self, mask: Any) -> Any:
         return mask[self._first :]
+
+
+def copies_of(arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments with copies of their memory, in which two arguments with the same memory have the same again."""
+    memo: dict[int, Any] = {}
+    known: dict[int, Any] = {}
+    copies = []
+    for each in arguments:
+        if isinstance(each, Buffer):
+            memory = each.allocation
+            copied = known.setdefault(int(memory.bits.__array_interface__["data"][0]), copy.deepcopy(memory, memo))
+            memo.setdefault(id(memory), copied)
+            each = copy.deepcopy(each, {**memo, id(memory): copied})
+        copies.append(each)
+    return copies

@@ -17,9 +17,9 @@ from halfulp.interp.dialects.func.ops import (
     verify_return,
 )
 from halfulp.interp.dialects.regions import inside, yielded
-from halfulp.interp.dialects.triton import casts, combining, descriptors, dots, evaluate, forms, rules, types
+from halfulp.interp.dialects.triton import casts, combining, control, descriptors, dots, evaluate, forms, rules, types
 from halfulp.interp.dialects.triton.forms import flag, number
-from halfulp.interp.dialects.triton.launching import launch
+from halfulp.interp.dialects.triton.launching import check_stored, launch, pointed
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee, pointer_to, same_encodings, same_shapes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
@@ -103,7 +103,7 @@ tt.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     verify=verify_function,
-    evaluate=Launched(launch),
+    evaluate=Launched(launch, pointed, check_stored),
 )
 tt.op(
     "call",
@@ -152,6 +152,7 @@ declare(
         d.Property("isSigned", d.INTEGER_ARRAY_ATTR),
         d.Property("prefix", d.STRING_ATTR),
     ),
+    evaluate=control.PRINT,
 )
 
 # --- elements ---------------------------------------------------------------------------------------------------------
@@ -593,6 +594,7 @@ _with_region(
     region="scalarOp",
     verify=rules.verify_map,
     verify_regions=rules.verify_mapping,
+    evaluate=control.MAP,
 )
 _ending("reduce", "$result attr-dict `:` type($result)")
 _ending("scan", "$result attr-dict `:` type($result)")

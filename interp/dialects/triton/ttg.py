@@ -311,6 +311,8 @@ def _print_warps(printer: OpPrinter, operation: Operation) -> str:
 
 def _verify_warps(op: Operation) -> str | None:
     """Check that there are as many numbers of warps as partitions."""
+    if op.regions and not op.regions[0].blocks:
+        return "region #0 ('defaultRegion') failed to verify constraint: region with at least 1 blocks"
     operations = op.regions[1].blocks[0].operations if len(op.regions) == 2 and op.regions[1].blocks else []
     if len(operations) != 1 or operations[0].name != "ttg.warp_specialize.partitions":
         return "expected to find only a `ttg.warp_specialize.partitions` op inside its second region"
@@ -331,7 +333,9 @@ def _verify_partitions(op: Operation) -> str | None:
     """Check that each partition takes what the op captures."""
     captured = [value.type for value in op.operands]
     for place, region in enumerate(op.regions):
-        taken = [argument.type for block in region.blocks[:1] for argument in block.arguments]
+        if not region.blocks:
+            return f"region #{place} ('partitionRegions') failed to verify constraint: region with at least 1 blocks"
+        taken = [argument.type for argument in region.blocks[0].arguments]
         if len(taken) != len(captured):
             return f"partition region #{place} has {len(taken)} arguments but expected {len(captured)}"
         for index, (one, other) in enumerate(zip(taken, captured, strict=True)):

@@ -41,6 +41,11 @@ class PointerType(ty.DialectType):
         """The type of the elements."""
         return (self.element,)
 
+    @property
+    def pointee(self) -> ty.Type:
+        """The type of the elements."""
+        return self.element
+
     def inner(self, names: Names) -> str:
         """Return the text after ``!tt.ptr``, which ops print where only a pointer may stand."""
         space = "" if self.space == SPACES[0] else f", {quoted(self.space)}"

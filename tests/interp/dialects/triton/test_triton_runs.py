@@ -413,9 +413,58 @@ def test_what_is_not_run_says_so(body: str, message: str) -> None:
         hu.run(f"tt.func @f(%p: !tt.ptr<f32>) {{\n {body}\n tt.return\n}}", np.zeros(4, np.float32), grid=1)
 
 
+POLL = """tt.func @f(%p: !tt.ptr<i32>) {
+  %c = arith.constant 1 : i32
+  %r = tt.atomic_poll relaxed, gpu, %p, %c : !tt.ptr<i32>, i32 -> i1
+  tt.return
+}"""
+
+
 def test_an_op_that_is_not_run_is_named() -> None:
-    with pytest.raises(hu.Unsupported, match=r"tt\.print"):
-        hu.run('tt.func @f() {\n tt.print "x" {hex = false, isSigned = array<i32>}\n tt.return\n}', grid=1)
+    with pytest.raises(hu.Unsupported, match=r"tt\.atomic_poll"):
+        hu.run(POLL, np.zeros(4, np.int32), grid=1)
+
+
+PRINTS = """
+tt.func @f(%x: f32, %n: i32) {
+  %h = arith.truncf %x : f32 to bf16
+  %t = tt.splat %n : i32 -> tensor<16xi32>
+  tt.print " here" {hex = false, isSigned = array<i32>}
+  tt.print " x: " {hex = false, isSigned = array<i32: 0, 1, 0>} : %x, %n, %n : f32, i32, i32
+  tt.print " a: " {hex = true, isSigned = array<i32: 0, 0>} : %h, %n : bf16, i32
+  tt.print " t: " {hex = false, isSigned = array<i32: 1>} : %t : tensor<16xi32>
+  tt.return
+}"""
+
+
+def test_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The texts are those of `PrintOpToLLVM.cpp`, by ``%f``, ``%i``, ``%u``, ``%a`` and ``%08x`` of C."""
+    hu.run(PRINTS, -1.5, -2, grid=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:6] == [
+        "pid (0, 0, 0) here",
+        "pid (0, 0, 0) idx () x: (operand 0) -1.500000",
+        "pid (0, 0, 0) idx () x: (operand 1) -2",
+        "pid (0, 0, 0) idx () x: (operand 2) 4294967294",
+        "pid (0, 0, 0) idx () a: (operand 0) -0x1.8p+0",
+        "pid (0, 0, 0) idx () a: (operand 1) 0xfffffffe",
+    ]
+    assert lines[6::9] == ["pid (0, 0, 0) idx ( 0) t: -2", "pid (0, 0, 0) idx ( 9) t: -2"]
+
+
+MAPPED = """%y, %n = "tt.map_elementwise"(%x, %0) <{pack = 2 : i32}> ({
+^bb0(%a: f32, %b: f32, %i: i32, %j: i32):
+  %c = arith.cmpi eq, %i, %j : i32
+  cf.cond_br %c, ^bb1, ^bb2
+^bb1:
+  tt.map_elementwise.return %a, %a, %i, %i : f32, f32, i32, i32
+^bb2:
+  tt.map_elementwise.return %b, %a, %j, %i : f32, f32, i32, i32
+}) : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)"""
+
+
+def test_a_function_of_two_elements_at_once() -> None:
+    assert results(MAPPED) == X.reshape(4, 2)[:, ::-1].reshape(-1).tolist()
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
