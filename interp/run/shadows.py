@@ -555,9 +555,10 @@ class _Judging:
         found.cancelled = max(found.cancelled, _leading(most))
         same = (((value == x) & (y != 0)) | ((value == y) & (x != 0))) & (value != 0)
         found.absorbed += _number_of(same & np.isfinite(value), clean)
-        assert isinstance(self._meaning.result, FloatFormat)
         if zeros is not None and (zeros & ~flushed & (larger != 0) & np.isfinite(larger)).any():
-            found.cancelled = max(found.cancelled, self._meaning.result.precision)
+            result = self._meaning.result
+            bits = result.precision if isinstance(result, FloatFormat) else result.stored.width
+            found.cancelled = max(found.cancelled, bits)
 
 
 def _judged_alone(meaning: Computes, run: OpRun, result: Codes, found: ShadowFigures) -> Marks | None:

@@ -380,8 +380,5 @@ def _typed(value: Value, type_: ty.Type) -> Value:
 def _same(one: Any, other: Any) -> bool:
     if not isinstance(one, Value):
         return True
-    marks = [
-        [np.zeros(one.shape, bool) if each is None else each for each in (value.poison, value.open)]
-        for value in (one, other)
-    ]
-    return np.array_equal(one.bits, other.bits) and all(map(np.array_equal, *marks))
+    poison = [np.zeros(one.shape, bool) if value.poison is None else value.poison for value in (one, other)]
+    return np.array_equal(one.bits, other.bits) and np.array_equal(*poison)

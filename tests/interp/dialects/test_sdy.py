@@ -87,6 +87,10 @@ def test_a_manual_computation_runs_on_all_devices() -> None:
     assert np.array_equal(product.numpy(), a @ b)
     # The part of the device at [x, y] of the mesh is the one with the number 2 * y + x.
     assert devices.tolist() == [3, 6, 1, 7, 0, 5, 2, 4]
+    thirds = a / 3
+    error = hu.trace(PRODUCT, thirds, b / 7, shadow=True).errors
+    assert error is not None
+    assert 0 < error.worst(1)[0].effect_ulp < 8
     array = np.arange(8, dtype=np.float32)
     assert np.array_equal(hu.run(DOUBLED, array)[0].numpy(), 2 * array)
     for text in (PRODUCT, DOUBLED):

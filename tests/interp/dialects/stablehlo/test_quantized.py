@@ -233,6 +233,14 @@ def test_scales_of_channels() -> None:
     assert moved == [list(column) for column in zip(*a, strict=True)]
 
 
+def test_a_trace_says_how_many_bits_a_quantised_sum_loses() -> None:
+    type_ = tensor((3,), I8.text)
+    text = f"func.func @main(%a: {type_}) -> {type_} {{ %r = stablehlo.subtract %a, %a : {type_} return %r : {type_} }}"
+    traced = hu.trace(text, np.int8([1, 50, -7]), shadow=True)
+    assert traced.results[0].tolist() == [I8.point] * 3
+    assert "a sum lost 8 leading bits" in str(traced)
+
+
 BLOCKS = (
     (Quantized("i8", "f32", "0.1", 5), Quantized("i8", "f32", "0.5")),
     (OTHER, Quantized("i8", "f32", "2.0", -128)),
