@@ -4,6 +4,7 @@ not at all, and no link is followed.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import stat
@@ -11,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import InputError
 
 
@@ -45,6 +47,33 @@ def read_whole(path: Path) -> bytes:
         if os.fstat(file.fileno()).st_size > MOST_BYTES:
             raise InputError(f"cannot read '{path}': it is larger than {MOST_BYTES} bytes")
         return file.read()
+
+
+MOST_QUOTED = 20
+"""The most characters of a broken text that an error quotes."""
+
+
+def json_of(text: str | bytes, file: str, hint: str) -> Any:
+    """Return what a file of JSON holds. Raises InputError, with the place, for any other text. ``file``: its name.
+    ``hint``: what to do with a file that is broken.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = FileLineCol(file, error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else None
+        named = "the file" if place else file
+        raise InputError(f"{named} is not JSON: {fault_of_json(error)}", location=place, hint=hint) from None
+
+
+def fault_of_json(error: ValueError | RecursionError) -> str:
+    """Return in words what is wrong with a text that `json.loads` does not read."""
+    if isinstance(error, json.JSONDecodeError):
+        rest = error.doc[error.pos :].strip()
+        quoted = rest.split("\n", 1)[0][:MOST_QUOTED]
+        return f"{quoted!r} cannot stand here" if rest else "it ends before it is complete"
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    return "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else "a number has too many digits"
 
 
 def _regular(path: Path, handle: int, verb: str) -> int:

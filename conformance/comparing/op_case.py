@@ -17,7 +17,7 @@ from halfulp.interp.declare.build import property_of, single_op_module
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Elementwise
@@ -144,7 +144,12 @@ def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **proper
     result = None if to is None else as_type(to)
     shape = container_shape([*operands, *([] if result is None else [result])], 1)
     tensors = [ty.TensorType(shape, type_) for type_ in operands]
-    module = single_op_module(definition, tensors, properties, result)
+    try:
+        module = single_op_module(definition, tensors, properties, result)
+    except HalfulpError as error:  # it names the containers, which the caller did not write
+        for tensor, type_ in zip(tensors, operands, strict=True):
+            error.message = error.message.replace(f"'{tensor}'", f"'{type_}'")
+        raise
     applied = module.body[0].regions[0].blocks[0].operations[0]
     return OpCase(
         definition.name,

@@ -18,7 +18,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.datapaths import faults_of, unit_of
+from halfulp.conformance.vectors.datapaths import unit_of
 from halfulp.conformance.vectors.delivered import (
     bounds,
     carries,
@@ -49,13 +49,23 @@ from halfulp.conformance.vectors.device import (
     with_flags,
     writing,
 )
+from halfulp.conformance.vectors.faults import faults_of
 from halfulp.conformance.vectors.fixed_causes import fixed_point_faults
 from halfulp.conformance.vectors.sampling import Sample
+from halfulp.conformance.vectors.specials import (
+    compared_as_integers,
+    fixed_results,
+    inexact_of_some_bits,
+    misread_operands,
+    wrapped_exponents,
+)
 from halfulp.conformance.vectors.tile_causes import (
     biases_of_sums,
     conversion,
     infinities_cancelled,
+    misplaced_elements,
     misread_elements,
+    misread_integers,
     misread_scales,
     misrounded_products,
     of_same_width,
@@ -447,7 +457,7 @@ def _with_fields(name: str, change: Mapping[str, str], computation: OpComputatio
 
 
 def datapath_faults(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the causes of `datapaths.FAULTS` that are possible for a computation."""
+    """Yield the causes of `faults.FAULTS` that are possible for a computation."""
     yield from (planted(name, fault) for name, fault in faults_of(computation, sample))
 
 
@@ -489,6 +499,14 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         fixed_point_faults,
     ),
     Diagnosis("a rounded result times a power of two", exponents, fitted=True),
+    Diagnosis(
+        "operands without their signs, infinities or NaNs read as numbers, or another sign of products",
+        misread_operands,
+    ),
+    Diagnosis("a fixed result of an invalid operation, or of a NaN, an infinity or zero", fixed_results, fitted=True),
+    Diagnosis("an exponent that wraps around at an end of the range", wrapped_exponents),
+    Diagnosis("numbers compared as integers", compared_as_integers),
+    Diagnosis("the flag inexact of some of the bits that are cut", inexact_of_some_bits),
     Diagnosis("entries of a table that are off", entries, fitted=True),
     Diagnosis("other elements of a tile operation", other_elements, (TileComputation,)),
     Diagnosis(
@@ -516,5 +534,15 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("another model of a tile operation", other_models, (TileComputation, ProgramComputation)),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators, (TileComputation,)),
     Diagnosis("products of a tile operation in another order", other_orders, (TileComputation,)),
+    Diagnosis(
+        "C left out, an element of a tile operation in place of its neighbour, or a transposed operand",
+        misplaced_elements,
+        (TileComputation,),
+    ),
+    Diagnosis(
+        "integers of a tile operation read as unsigned, or products that wrap around",
+        misread_integers,
+        (TileComputation,),
+    ),
 )
 """Everything that is tried beside rows that slipped; of what fits alike, the first is named first."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.files import fault_of_json
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
@@ -133,8 +134,8 @@ def columns_from_text(text: str | bytes) -> tuple[Column, ...]:
     """Return the columns of a line that `columns_to_text` gave. Raises InputError for anything else."""
     try:
         data = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"the description of the columns is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the description of the columns is not JSON: {fault_of_json(error)}") from None
     if not isinstance(data, list):
         raise InputError("the description of the columns is not a list")
     columns = tuple(map(Column.from_json, data))

@@ -7,7 +7,6 @@ columns: the classes of operands and results, and for tile operations on floats 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from halfulp.conformance.files import json_of
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.diagnosis import poison_of
@@ -626,15 +626,14 @@ def _told(key: str, mine: Document, other: Document, name: str) -> str:
     return f"halfulp {mine.get('version')} (semantics {mine.get('semantics_version')})"
 
 
+_WRITTEN_BY = "halfulp vectors check --coverage-file writes such a file"
+
+
 def report_of_text(text: str | bytes, file: str) -> CoverageReport:
     """Return the coverage in a file's text. Raises InputError naming the file for anything else."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        told = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "its text is broken"
-        raise InputError(f"{file} is not JSON: {told}") from None
+    data = json_of(text, file, _WRITTEN_BY)
     if not isinstance(data, dict) or "coverage_version" not in data:
-        raise InputError(f"{file} is not a file of coverage", hint="vectors check --coverage-file writes one")
+        raise InputError(f"{file} is not a file of coverage", hint=_WRITTEN_BY)
     if data["coverage_version"] != COVERAGE_VERSION:
         raise InputError(f"{file} has version {data['coverage_version']!r} of the coverage, not {COVERAGE_VERSION}")
     try:

@@ -16,7 +16,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
-from halfulp.conformance.vectors.datapaths import SUMS, Same, Unit, bias_off, outputs_of, powers_of, rows_of, unit_of
+from halfulp.conformance.vectors.datapaths import SUMS, Same, Unit, outputs_of, rows_of, unit_of
 from halfulp.conformance.vectors.device import (
     Cause,
     Stage,
@@ -27,6 +27,7 @@ from halfulp.conformance.vectors.device import (
     through,
     writing,
 )
+from halfulp.conformance.vectors.faults import bias_off, powers_of
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask
@@ -165,11 +166,13 @@ def _result_format(computation: Computation) -> FloatFormat | None:
     return fmt if fmt is not None and fmt.bits <= LIMB_BITS else None
 
 
-def _digits(code: int, width: int) -> str:
+def digits_of(code: int, width: int) -> str:
+    """Return a code in hexadecimal, as names of causes have it."""
     return f"0x{code:0{-(-width // 4)}X}"
 
 
-def _most_frequent(codes: Codes) -> int | None:
+def most_frequent(codes: Codes) -> int | None:
+    """Return the most frequent of these codes; None if there is none."""
     found, counts = np.unique(codes, return_counts=True)
     return int(found[counts.argmax()]) if len(found) else None
 
@@ -453,9 +456,10 @@ def constant_nans(computation: Computation, sample: Sample) -> Iterator[Cause]:
         expected, actual = sample.expected[k], sample.actual[k]
         nans = sample.differs & floats.is_nan(fmt, expected) & floats.is_nan(fmt, actual)
         for about, where in _NANS.items() if isinstance(computation, OpComputation) else [("", None)]:
-            code = _most_frequent(actual[nans if where is None else nans & where(rows)])
+            code = most_frequent(actual[nans if where is None else nans & where(rows)])
             if code is not None:
-                told = f"NaN{about} always {_digits(code, fmt.bits)}{f' in {column.name}' if len(results) > 1 else ''}"
+                place = f" in {column.name}" if len(results) > 1 else ""
+                told = f"NaN{about} always {digits_of(code, fmt.bits)}{place}"
                 write = partial(_with_nan, fmt, column.name, code, where, computation.inputs)
                 yield replace(writing(told, write), stage=Stage.COMPUTATION)
 
@@ -501,13 +505,13 @@ def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     found: dict[str, int] = {}
     for about, where in wheres.items():
         actual = sample.actual[rows.place]
-        code = _most_frequent(actual[where & sample.differs & (actual != rows.codes)])
+        code = most_frequent(actual[where & sample.differs & (actual != rows.codes)])
         if code is not None:
             found[about] = code
     together = [about for about in found if "finit" not in about or about.startswith("overflow")]
     for part in (together, *([about] for about in found if [about] != together)):
         if part:
-            name = " and ".join(f"{about} gives {_digits(found[about], column.width)}" for about in part)
+            name = " and ".join(f"{about} gives {digits_of(found[about], column.width)}" for about in part)
             yield _ruled(name, computation, partial(_beyond_as, computation, {about: found[about] for about in part}))
 
 
@@ -518,7 +522,12 @@ def _beyond(computation: OpComputation, rows: Delivered) -> dict[str, Mask]:
         over = rows.raised(Flags.OVERFLOW) if flagged else rows.infinite & ~rows.infinite_operand
         return {"overflow above": over & ~rows.negative, "overflow below": over & rows.negative}
     source = format_of(computation.inputs[0])
-    if source is None or source.bits > LIMB_BITS or not any(map(of_flags, rows.outputs)):
+    if source is None or source.bits > LIMB_BITS:
+        return {}
+    if not any(map(of_flags, rows.outputs)):  # flags tell what is out of range, also where they are not compared
+        flagged = replace(computation, flags=True)
+        rows = replace(rows, outputs=flagged.outputs, made=outputs_of(flagged, Same(rows.given)).outputs)
+    if not any(map(of_flags, rows.outputs)):
         return {}
     nan, low = floats.is_nan(source, rows.given[0]), signs(source, rows.given[0])
     out, infinite = rows.raised(Flags.INVALID) & ~nan, floats.is_infinite(source, rows.given[0])
@@ -553,7 +562,7 @@ def entries(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     if len(computation.inputs) > 1 or max(column.width, computation.outputs[rows.place].width) > LIMB_BITS:
         return
     actual, wrong = sample.actual[rows.place], sample.differs & sample.values
-    off = _most_frequent((actual - rows.codes)[wrong])
+    off = most_frequent((actual - rows.codes)[wrong])
     if off is None:
         return
     fmt = format_of(column)

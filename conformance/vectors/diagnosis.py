@@ -7,6 +7,7 @@ together. A cause is the more likely, the more of the differing rows it explains
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -191,6 +192,12 @@ def _share(found: Mask, of: Mask) -> float:
     return int(found.sum()) / max(int(of.sum()), 1)
 
 
+_PARTS = (("flags", Role.RESULT), ("values", Role.FLAGS))
+"""What may be late alone, and the outputs that are as expected then."""
+
+_ELEMENT = re.compile(r"(_\d+)+$")
+"""The place of an element in the name of its column."""
+
 _FORMS: tuple[tuple[str, Role | None], ...] = (
     ("", None),
     (" with the expected flags", Role.FLAGS),
@@ -214,7 +221,7 @@ def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[T
     ignored = (np.stack(sample.ignored, axis=1)[rows, outputs],) if sample.ignored else ()
     results = (expected[rows, outputs],), (actual[rows, outputs],)
     return one, Sample(
-        inputs, *results, np.arange(len(rows)), differs, differs, ~differs, (expected[rows, :0],), nothing, ignored
+        inputs, *results, np.arange(len(rows)), differs, differs, ~differs, (expected[rows, :0],), nothing, (), ignored
     )
 
 
@@ -232,7 +239,7 @@ class Examination:
 
     def explanations(self) -> list[Explanation]:
         """Return the explanations that give at least one differing row, the likeliest first."""
-        found = [*self._slips(), *self._singles()]
+        found = [*self._slips(), *self._late_operands(), *self._singles()]
         best = min(found, key=lambda one: one.score(self.sample), default=None)
         if self.pairs and isinstance(self.computation, TileComputation) and self.computation.products > FEW_PRODUCTS:
             # No single cause may give a whole tile.
@@ -307,17 +314,45 @@ class Examination:
         wrong = sample.numbers[sample.differs]
         first, span = int(wrong.min()), int(np.ptp(wrong))
         here = self._matches(sample.expected, sample)
+        flagged = {Role.RESULT, Role.FLAGS} <= {column.role for column in self._columns}
         for shift, given, known in sample.shifted():
+            count = f"{abs(shift)} row{'s'[: abs(shift) > 1]}"
+            way, reason = ("late", f"{count} too many") if shift < 0 else ("early", f"{count} missing")
+            for form, (what, role) in enumerate(_PARTS if flagged else ()):
+                alone = self._matches(self._as_expected(given, sample, role), sample) | ~known
+                if (alone & known & sample.differs).any():
+                    yield Explanation(
+                        f"{what} {count} {way}, and the others in time", (Stage.ALIGNMENT, form + 2), alone
+                    )
             there = self._matches(given, sample) | ~known
             if not (there & known & sample.differs).any():
                 continue
-            count = f"{abs(shift)} row{'s'[: abs(shift) > 1]}"
-            way, reason = ("late", f"{count} too many") if shift < 0 else ("early", f"{count} missing")
             yield Explanation(f"results {count} {way}", (Stage.ALIGNMENT, 0), there)
             later = np.where(sample.numbers >= first, there, here)
             name = f"results {count} {way} from row {first} on ({reason})"
             # Rows in which no result changes any more say nothing for a slip, and nothing against it.
             yield Explanation(name, (Stage.ALIGNMENT if span >= abs(shift) else PAIR, 1), later)
+
+    def _late_operands(self) -> Iterator[Explanation]:
+        """Yield results of an operand of the row before beside the other operands of a row."""
+        groups: dict[str, list[int]] = {}
+        for k, column in enumerate(self.computation.inputs):
+            groups.setdefault(_ELEMENT.sub("", column.name), []).append(k)
+        if not self.pairs or not self.sample.before or len(groups) == 1:
+            return
+        for name, places in groups.items():
+            for sample in (self._trial(self.sample.differs, FIRST_TRIAL), self.sample):
+                inputs = tuple(
+                    other if k in places else own
+                    for k, (own, other) in enumerate(zip(sample.inputs, sample.before, strict=True))
+                )
+                made = Device(self.computation).outputs(self._columns, inputs, sample.expected)
+                known = sample.after_another
+                gives = None if made is None else self._matches(made[0], sample) & made[1] | ~known
+                if gives is None or not (gives & known & sample.differs).any():
+                    break
+            else:
+                yield Explanation(f"{name} of the row before", (Stage.ALIGNMENT, 0), gives)
 
     @cached_property
     def _leading(self) -> list[tuple[Cause, Device, float]]:
@@ -329,15 +364,13 @@ class Examination:
             trial = self._trial(self.sample.differs, most)
             if trial is self.sample:
                 return [(cause, device, 0.0) for cause, device, _ in left]
-            scored = [
-                (
-                    cause,
-                    device,
-                    min((one.score(trial) for one in self._explained("", (cause,), device, trial)), default=None),
-                )
-                for cause, device, _ in left
+            # Most causes give none of the rows that differ, and need not be tried on the equal ones.
+            wrong = trial.part(np.flatnonzero(trial.differs))
+            likely = [one for one in left if any(self._explained("", (one[0],), one[1], wrong))]
+            left = [
+                (cause, device, min(one.score(trial) for one in self._explained("", (cause,), device, trial)))
+                for cause, device, _ in likely
             ]
-            left = [(cause, device, score) for cause, device, score in scored if score is not None]
         return sorted(left, key=lambda one: one[2])[:LEADING]
 
     def _singles(self) -> list[Explanation]:

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.files import json_of
 from halfulp.conformance.vectors.columns import (
     Chunk,
     Column,
@@ -186,10 +187,7 @@ _NEEDED: Mapping[str, type] = {
 
 def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
     """Read a document, and check what reading the vectors needs. Raises InputError naming the file."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not JSON: {error}") from None
+    data = json_of(text, file, "write the set again with halfulp vectors make, or give its own file of metadata")
     if not isinstance(data, dict) or "schema_version" not in data:
         raise InputError(f"{file} is not the metadata of a vector set")
     if data["schema_version"] != SCHEMA_VERSION:

@@ -20,7 +20,6 @@ which `recipe_of` makes it again. `recipe_of_spec` reads the same from a file wr
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +30,7 @@ from types import UnionType
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.files import read_whole
+from halfulp.conformance.files import json_of, read_whole
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation, PickledByFields, ProgramComputation
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document, described_profile
@@ -402,10 +401,7 @@ def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
 
     Raises InputError naming the file for a malformed file, and the errors of the op or program.
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not JSON: {error}") from None
+    data = json_of(text, file, "mend the recipe there, or write it again")
     if not isinstance(data, dict):
         raise InputError(f"{file} is not a JSON object with 'source', 'profile' and 'inputs'")
     if data.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:

@@ -31,7 +31,7 @@ comparison.
 """
 
 MOST_BESIDE = 64
-"""The most output columns for which the rows beside a row are kept."""
+"""The most output columns, and the most input columns, for which the rows beside a row are kept."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -43,7 +43,8 @@ class Sample:
     ``differs``: a mask of the rows that differ; ``values``: of those that differ in more than flags. ``control``: a
     mask of the equal rows in which a result is compared. ``beside``: the expected outputs of the rows at `SHIFTS` from
     each row, along a second axis, which is empty if there are too many columns; ``known``: whether there is such a row.
-    ``ignored``: the bits of each output that are not compared; empty if all are.
+    ``before``: the inputs of the row before each row; empty if ``beside`` is. ``ignored``: the bits of each output that
+    are not compared; empty if all are.
     """
 
     inputs: Chunk
@@ -55,6 +56,7 @@ class Sample:
     control: Mask
     beside: Chunk
     known: Mask
+    before: Chunk
     ignored: Chunk = ()
 
     def part(self, rows: npt.NDArray[np.intp]) -> Sample:
@@ -65,12 +67,18 @@ class Sample:
 
         masks = self.differs[rows], self.values[rows], self.control[rows]
         inputs, expected, actual, beside = map(of, (self.inputs, self.expected, self.actual, self.beside))
-        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, self.known[rows], of(self.ignored))
+        about = beside, self.known[rows], of(self.before), of(self.ignored)
+        return Sample(inputs, expected, actual, self.numbers[rows], *masks, *about)
 
     def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
         """Yield each of `SHIFTS`, with the expected outputs of the rows so far away, and which of the rows have one."""
         for k in range(self.known.shape[1]):
             yield SHIFTS[k], tuple(codes[:, k] for codes in self.beside), self.known[:, k]
+
+    @property
+    def after_another(self) -> Mask:
+        """The rows of which the inputs of the row before are known."""
+        return self.known[:, SHIFTS.index(-1)] if self.before else np.zeros(len(self.differs), np.bool_)
 
 
 class Spread:
@@ -166,10 +174,12 @@ class Sampler:
         beside = kept[:, np.newaxis] + np.array(SHIFTS if len(self.outputs) <= MOST_BESIDE else (), np.int64)
         known = (beside >= 0) & (beside < rows)
         around = of(expected, np.clip(beside, 0, rows - 1))
+        before = of(inputs, np.maximum(kept - 1, 0)) if beside.size and len(inputs) <= MOST_BESIDE else ()
         inputs, expected, actual = of(inputs, kept), of(expected, kept), of(actual, kept)
         values, control = (which >= _VALUES) & (which < _NONE), which < _FLAGS_ALONE
         masks = ~control & (which < _NONE), values, control
-        self._parts.append(Sample(inputs, expected, actual, kept + begin, *masks, around, known, of(ignored, kept)))
+        about = around, known, before, of(ignored, kept)
+        self._parts.append(Sample(inputs, expected, actual, kept + begin, *masks, *about))
         self._strata.append((which, ordinal[kept]))
 
     def _chosen(self, places: Numbers, keys: Numbers, most: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -233,5 +243,6 @@ class Sampler:
             np.concatenate([part.control for part in parts]),
             joined(self.outputs, [part.beside for part in parts]),
             np.concatenate([part.known for part in parts]),
+            joined(self.inputs, [part.before for part in parts]) if parts[0].before else (),
             joined(self.outputs, [part.ignored for part in parts]) if parts[0].ignored else (),
         )

@@ -16,16 +16,7 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.datapaths import (
-    FARTHEST_POWERS,
-    Place,
-    Planted,
-    Same,
-    bias_off,
-    computed,
-    faults_of,
-    powers_of,
-)
+from halfulp.conformance.vectors.datapaths import Place, Planted, Same, computed
 from halfulp.conformance.vectors.device import (
     Cause,
     Device,
@@ -37,9 +28,10 @@ from halfulp.conformance.vectors.device import (
     through,
     writing,
 )
+from halfulp.conformance.vectors.faults import FARTHEST_POWERS, bias_off, faults_of, powers_of
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics import floats
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, shape_of, spelled
@@ -414,7 +406,7 @@ def _of_first(axis: int) -> Edit:
 
 
 def misrounded_products(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the causes that the products of a multiplier are rounded with a fault of `datapaths.FAULTS`."""
+    """Yield the causes that the products of a multiplier are rounded with a fault of `faults.FAULTS`."""
     multiply = _multiplier(computation)
     if multiply is None:
         return
@@ -575,6 +567,98 @@ def other_orders(computation: TileComputation) -> Iterator[Cause]:
         found.append((f"the products {k} and {other} swapped", order))
     for name, order in found:
         yield replace(reading(name, Stage.COMPUTATION, partial(_in_order, computation, order)), slow=slow)
+
+
+def misplaced_elements(computation: TileComputation) -> Iterator[Cause]:
+    """Yield the causes that the unit leaves out C or its sign, takes an element in place of its neighbour, swaps two
+    neighbours of one operand, as halves of a byte may be, or takes A or B as if it were transposed.
+    """
+    op, size = computation.operation, computation.operation.shape[2]
+    if op.order is not None:
+        return
+    found: list[tuple[str, Sequence[int], Callable[[int, Codes], Codes]]] = [
+        ("C left out", (C,), lambda place, codes: np.zeros_like(codes))
+    ]
+    fmt = FORMATS.get(op.c)
+    if fmt is not None and fmt.signed:
+        sign = fmt.sign_mask or 0
+        found.append(("C with the other sign", (C,), lambda place, codes: codes ^ codes.dtype.type(sign)))
+    for about, places in _which((A, B)) if size <= MOST_SWAPPED else ():
+        if about and size % 2 == 0:
+            pairs = [k ^ 1 for k in range(size)]
+            found.append((f"the neighbours along K{about} swapped", places, partial(_along_k, pairs)))
+        for k, other in ((one, one + step) for one in range(size) for step in (-1, 1) if 0 <= one + step < size):
+            order = [other if place == k else place for place in range(size)]
+            what = f"the element {other}{about}" if about else f"the product {other}"
+            found.append((f"{what} in place of {k}", places, partial(_along_k, order)))
+    for about, places in _which((A, B))[1:]:
+        rows, columns = (op.shape[0], size) if places[0] == A else (size, op.shape[1])
+        if rows == columns > 1:
+            found.append((f"the transpose{about}", places, lambda place, codes: np.swapaxes(codes, -1, -2)))
+    for name, places, edit in found:
+        read = partial(_edited, computation, places, edit)
+        yield replace(reading(name, Stage.COMPUTATION, read), slow=computation.products > FEW_PRODUCTS)
+
+
+def _along_k(order: Sequence[int], place: int, codes: Codes) -> Codes:
+    return codes[..., order] if place == A else codes[..., order, :]
+
+
+def _edited(
+    computation: TileComputation, places: Sequence[int], edit: Callable[[int, Codes], Codes], inputs: Chunk
+) -> Chunk:
+    arrays = computation.arrays(inputs)
+    for place in places:
+        arrays[place] = edit(place, arrays[place])
+    return _columns(arrays)
+
+
+def misread_integers(computation: TileComputation) -> Iterator[Cause]:
+    """Yield the causes that integer elements are read as unsigned, and that their products wrap around in fewer
+    bits.
+    """
+    op = computation.operation
+    widths = [_integer_bits(type_) for type_ in (op.a, op.b, op.d)]
+    if op.order is not None or op.scale or not all(widths) or max(widths) > 32:
+        return
+    slow = computation.products > FEW_PRODUCTS
+    for about, places in _which((A, B)):
+        yield through(f"elements{about} read as unsigned", partial(_of_integers, widths, places, 64), slow)
+    for bits in range(widths[0] + widths[1] - 1, max(widths[0], widths[1]) - 1, -1):
+        yield through(f"products that wrap around at {bits} bits", partial(_of_integers, widths, (), bits), slow)
+
+
+def _integer_bits(type_: str) -> int:
+    return int(type_[1:]) if type_[:1] == "i" and type_[1:].isdigit() else 0
+
+
+def _of_integers(
+    widths: Sequence[int], unsigned: Sequence[int], bits: int, computation: TileComputation, inputs: Chunk
+) -> Computed | None:
+    """Compute a tile of integers modulo two to the power of the width of D."""
+    if rule_or_usual(computation) != Accumulator() or computation.operation.blocks > 1:
+        return None
+    a, b, c = (
+        _wrapped(array.astype(np.int64), 64 if place in unsigned else width)
+        for place, (array, width) in enumerate(zip(computation.arrays(inputs), widths, strict=True))
+    )
+    products = _wrapped(a[..., :, :, np.newaxis] * b[..., np.newaxis, :, :], bits)
+    total = products.sum(axis=-2) + c
+    flat = (total & ((1 << widths[2]) - 1)).reshape(len(inputs[0]), -1)
+    return Computed(
+        tuple(
+            np.ascontiguousarray(flat[:, k]).astype(storage_dtype(column.width))
+            for k, column in enumerate(computation.outputs)
+        )
+    )
+
+
+def _wrapped(numbers: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
+    """Return the numbers that the lowest bits of some numbers are in two's complement."""
+    if bits >= 64:
+        return numbers
+    half = np.int64(1 << bits - 1)
+    return np.asarray((numbers + half & np.int64((1 << bits) - 1)) - half)
 
 
 MOST_SWAPPED = 16

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from halfulp.conformance.files import fault_of_json
 from halfulp.conformance.vectors.columns import Column
 from halfulp.conformance.vectors.formats import text as texts
 
@@ -33,7 +34,7 @@ class _Lines(texts.Lines):
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"not JSON: {error}") from None
+            raise ValueError(f"not JSON: {fault_of_json(error)}") from None
         if not isinstance(data, dict):
             raise ValueError("not a JSON object")
         missing = [column.name for column in self.columns if column.name not in data]

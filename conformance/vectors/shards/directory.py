@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from halfulp.conformance.files import open_new, open_to_append, open_to_read, read_whole, temporary_name
+from halfulp.conformance.files import json_of, open_new, open_to_append, open_to_read, read_whole, temporary_name
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.computation import PickledByFields
 from halfulp.conformance.vectors.formats import format_named
@@ -400,17 +400,13 @@ def sized_as_in(directory: Path, plan: SweepPlan) -> SweepPlan | None:
     """
     path = directory / LAYOUT
     try:
-        data = json.loads(read_whole(path))
+        data = json_of(read_whole(path), str(path), "give another directory with --out")
     except FileNotFoundError:
         if directory.exists() and any(_MANIFEST.fullmatch(other.name) for other in directory.iterdir()):
             raise InputError(f"'{directory}' has manifests, but no {LAYOUT} that describes them") from None
         return None
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror}") from None
-    except InputError:
-        raise
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} is not JSON") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not the layout of a sweep")
     if plan.shard_rows is None:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.conformance.files import fault_of_json
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
@@ -218,7 +219,7 @@ def _safetensors(path: str) -> Mapping[str, Callable[[], Stored]]:
         try:
             header = json.loads(file.read(length))
         except (ValueError, RecursionError) as error:
-            raise InputError(f"'{path}': the header is not JSON: {error}") from None
+            raise InputError(f"'{path}': the header is not JSON: {fault_of_json(error)}") from None
     if not isinstance(header, dict):
         raise InputError(f"'{path}': the header does not describe tensors")
     tensors = {name: about for name, about in header.items() if name != "__metadata__"}

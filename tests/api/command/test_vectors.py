@@ -297,7 +297,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     (("arith.addf", "--type", "ac_fixed<8,4>"), 2, "hint: these ops do: fixed_add, fixed_sub, fixed_mul, fixed_convert"),
     (("fixed_add", "--type", "ac_fixed<8,4,true,RND>"), 2, "rounding is 'RND', but must be one of AC_TRN"),
     (("fixed_add", "--type", "ap_ufixed<8,4>"), 2, "write ac_fixed<bits, bits before the point, false, rounding"),
-    (("fixed_add", "--type", "f16"), 2, 'must be fixed-point-like, such as "ac_fixed<16, 8>"'),
+    (("fixed_add", "--type", "f16"), 2, "must be fixed-point-like, such as \"ac_fixed<16, 8>\", but got 'f16'"),
     (("fixed_convert", "--from", "f16", "--type", "ac_fixed<8,4>", "--rounding", "upward"), 2, "write another mode there"),
     (("fixed_convert", "--from", "f16", "--type", "f32"), 2, "fcvt converts these"),
     (("missing.mlir",), 2, "missing.mlir"),

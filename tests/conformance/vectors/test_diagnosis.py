@@ -36,6 +36,7 @@ from planted_datapaths import outputs_of as made_by
 from planted_devices import PLANTS, Dice, Plant, accumulated, pick, split
 from planted_fixed_point import MISTAKES as MISTAKES_IN_FIXED_POINT
 from planted_results import RESULTS, element_code, ties
+from planted_specials import SPECIALS, compared_as_integers, nan_infinite, operand_late
 from present import present
 from tree import ROOT
 
@@ -95,7 +96,7 @@ def named(mistake: Mistake, any_nan: bool = False) -> Check:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("planted", [*MISTAKES, *RESULTS], ids=lambda planted: planted.__name__)
+@pytest.mark.parametrize("planted", [*MISTAKES, *RESULTS, *SPECIALS], ids=lambda planted: planted.__name__)
 @pytest.mark.parametrize("seeds", amounts(1, 20))
 def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake], seeds: int) -> None:
     """Of twenty units of a kind, 19 are named first, and all among the first three; so is a single one."""
@@ -121,6 +122,13 @@ def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake
 )
 def test_a_mistake_in_a_datapath_is_named_first(planted: Callable[[Dice], Mistake]) -> None:
     mistake = planted(np.random.default_rng(1))
+    first = named(mistake).explanations[0]
+    assert first.name.startswith(mistake.names), first
+
+
+@pytest.mark.parametrize("planted", [nan_infinite, compared_as_integers, operand_late])
+def test_a_mistake_with_special_operands_is_named_first(planted: Callable[[Dice], Mistake]) -> None:
+    mistake = planted(np.random.default_rng(2))
     first = named(mistake).explanations[0]
     assert first.name.startswith(mistake.names), first
 
@@ -476,7 +484,7 @@ def test_rows_of_diagnoses_are_told_apart_and_documented() -> None:
     assert len(set(names)) == len(names)
     page = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
     listed = page.split("<!-- diagnoses -->")[1].split("\n\n")[1].replace("\n  ", " ").splitlines()
-    assert listed[1:] == [f"- {row.about}" for row in DIAGNOSES]
+    assert listed[2:] == [f"- {row.about}" for row in DIAGNOSES]
 
 
 @pytest.mark.long

@@ -260,6 +260,13 @@ def test_files_that_are_no_recipe(data: Any, message: str) -> None:
 
 
 def test_text_that_is_no_recipe() -> None:
-    for text in ("", "{", b"\xff", "[" * 100_000):
-        with pytest.raises(InputError, match="spec.json is not JSON"):
+    hint = "\nhint: mend the recipe there, or write it again"
+    for text, told in (
+        ("", "spec.json:1:1: error: the file is not JSON: it ends before it is complete"),
+        ('{"a": 1,\n nan}', "spec.json:2:2: error: the file is not JSON: 'nan}' cannot stand here"),
+        (b"\xff", "error: spec.json is not JSON: it is not text in UTF-8"),
+        ("[" * 100_000, "error: spec.json is not JSON: it is nested too deep"),
+    ):
+        with pytest.raises(InputError) as caught:
             recipe_of_spec(text, "spec.json")
+        assert str(caught.value) == told + hint, text
