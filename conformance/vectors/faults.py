@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from halfulp.conformance.vectors.columns import by_row
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.datapaths import (
     FLOATS,
@@ -92,7 +93,7 @@ def powers_of(target: Numeric, sample: Sample, columns: int = 1) -> list[int]:
     """
     found: Counter[int] = Counter()
     for own, expected in list(zip(sample.actual, sample.expected, strict=True))[:columns]:
-        wrong = sample.differs & (own != expected)
+        wrong = sample.differs & by_row(own != expected)
         pairs = [
             [operand(target, code) for code in codes_to_ints(codes[wrong][: 512 // columns], target.bits)]
             for codes in (own, expected)

@@ -328,10 +328,11 @@ def wrapped_exponents(computation: OpComputation) -> Iterator[Cause]:
 
 def _wrapped(above: bool, below: bool, first: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
     """Round results beyond the range without a bound of the exponent. ``first``: only those one place above."""
-    own, unit = outputs_of(computation, Same(inputs)), unit_of(computation)
-    assert unit is not None
-    fmt = unit.case.target
-    assert isinstance(fmt, FloatFormat)
+    unit = unit_of(computation)
+    fmt = None if unit is None else unit.case.target
+    if unit is None or not isinstance(fmt, FloatFormat):
+        return None
+    own = outputs_of(computation, Same(inputs))
     outputs = [codes.copy() for codes in own.outputs]
     place = next(k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT)
     rows: list[int] = []
@@ -413,9 +414,11 @@ def inexact_of_some_bits(computation: OpComputation) -> Iterator[Cause]:
 
 
 def _inexact_of(guard: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
-    own, unit = outputs_of(computation, Same(inputs)), unit_of(computation)
-    assert unit is not None
-    place = next(k for k, column in enumerate(computation.outputs) if of_flags(column))
+    unit = unit_of(computation)
+    place = next((k for k, column in enumerate(computation.outputs) if of_flags(column)), None)
+    if unit is None or place is None:
+        return None
+    own = outputs_of(computation, Same(inputs))
     flags = own.outputs[place].copy()
     inexact = (flags & np.uint8(Flags.INEXACT) != 0) & (flags & np.uint8(Flags.OVERFLOW) == 0)
     exact = rows_of(unit, inputs)

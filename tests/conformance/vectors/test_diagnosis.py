@@ -168,6 +168,15 @@ def test_products_that_are_twice_too_large_are_named_beside_flushed_subnormals()
     assert (first.rows, first.equal) == (found.differing, found.controls)
 
 
+def test_codes_of_several_limbs_have_causes() -> None:
+    vectors = hu.vectors("fmul", "f128", operands="exponential", n=20)
+    codes = vectors.columns_as_codes["result"].copy()
+    assert codes.shape == (20, 2)
+    codes[:, 1] += np.uint64(1 << 48)
+    report = hu.check(vectors, codes)
+    assert (report.differing, (report.cause or "").split(" (")[0]) == (20, "the exact result times 2^1")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("op", "fmt", "times", "told"),
