@@ -525,8 +525,8 @@ def _beyond(computation: OpComputation, rows: Delivered) -> dict[str, Mask]:
     if source is None or source.bits > LIMB_BITS:
         return {}
     if not any(map(of_flags, rows.outputs)):  # flags tell what is out of range, also where they are not compared
-        flagged = replace(computation, flags=True)
-        rows = replace(rows, outputs=flagged.outputs, made=outputs_of(flagged, Same(rows.given)).outputs)
+        with_all = replace(computation, flags=True)
+        rows = replace(rows, outputs=with_all.outputs, made=outputs_of(with_all, Same(rows.given)).outputs)
     if not any(map(of_flags, rows.outputs)):
         return {}
     nan, low = floats.is_nan(source, rows.given[0]), signs(source, rows.given[0])

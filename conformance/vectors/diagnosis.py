@@ -340,19 +340,21 @@ class Examination:
             groups.setdefault(_ELEMENT.sub("", column.name), []).append(k)
         if not self.pairs or not self.sample.before or len(groups) == 1:
             return
+        trial = self._trial(self.sample.differs, FIRST_TRIAL)
         for name, places in groups.items():
-            for sample in (self._trial(self.sample.differs, FIRST_TRIAL), self.sample):
-                inputs = tuple(
-                    other if k in places else own
-                    for k, (own, other) in enumerate(zip(sample.inputs, sample.before, strict=True))
-                )
-                made = Device(self.computation).outputs(self._columns, inputs, sample.expected)
-                known = sample.after_another
-                gives = None if made is None else self._matches(made[0], sample) & made[1] | ~known
-                if gives is None or not (gives & known & sample.differs).any():
-                    break
-            else:
+            gives = None if self._by_late(trial, places) is None else self._by_late(self.sample, places)
+            if gives is not None:
                 yield Explanation(f"{name} of the row before", (Stage.ALIGNMENT, 0), gives)
+
+    def _by_late(self, sample: Sample, places: Sequence[int]) -> Mask | None:
+        """Return the rows that some inputs of the row before explain; None if none of them differs."""
+        pairs = enumerate(zip(sample.inputs, sample.before, strict=True))
+        inputs = tuple(other if k in places else own for k, (own, other) in pairs)
+        made, known = Device(self.computation).outputs(self._columns, inputs, sample.expected), sample.after_another
+        if made is None:
+            return None
+        gives: Mask = self._matches(made[0], sample) & made[1] | ~known
+        return gives if (gives & known & sample.differs).any() else None
 
     @cached_property
     def _leading(self) -> list[tuple[Cause, Device, float]]:

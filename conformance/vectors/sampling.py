@@ -67,8 +67,8 @@ class Sample:
 
         masks = self.differs[rows], self.values[rows], self.control[rows]
         inputs, expected, actual, beside = map(of, (self.inputs, self.expected, self.actual, self.beside))
-        about = beside, self.known[rows], of(self.before), of(self.ignored)
-        return Sample(inputs, expected, actual, self.numbers[rows], *masks, *about)
+        known, before, ignored = self.known[rows], of(self.before), of(self.ignored)
+        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, known, before, ignored)
 
     def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
         """Yield each of `SHIFTS`, with the expected outputs of the rows so far away, and which of the rows have one."""
@@ -178,8 +178,9 @@ class Sampler:
         inputs, expected, actual = of(inputs, kept), of(expected, kept), of(actual, kept)
         values, control = (which >= _VALUES) & (which < _NONE), which < _FLAGS_ALONE
         masks = ~control & (which < _NONE), values, control
-        about = around, known, before, of(ignored, kept)
-        self._parts.append(Sample(inputs, expected, actual, kept + begin, *masks, *about))
+        unseen = of(ignored, kept)
+        sample = Sample(inputs, expected, actual, kept + begin, *masks, around, known, before, unseen)
+        self._parts.append(sample)
         self._strata.append((which, ordinal[kept]))
 
     def _chosen(self, places: Numbers, keys: Numbers, most: int) -> tuple[Numbers, Numbers, Numbers]:
