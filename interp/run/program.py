@@ -154,6 +154,8 @@ class CompiledModule:
             return value
         if isinstance(type_, ty.MemRefType):
             type_ = ty.TensorType(value.shape[value.over_lanes :], value.element_type)
+        if isinstance(type_, ty.DialectType) and type_.width is None:
+            type_ = value.type  # such as a shape, which is an array of its sizes
         bits = value.bits
         if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
             bits = bits.copy()

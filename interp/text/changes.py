@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, OpResult
 from halfulp.interp.ir.types import IndexType, IntegerType, Type, VectorType, element_type
 
 
@@ -61,6 +62,18 @@ def _scalable_mask(op: Operation) -> str | None:
     return next((f"the mask '{type_}'" for type_ in masks), None)
 
 
+def _empty_slice(op: Operation) -> str | None:
+    source = op.operands[2].owner if isinstance(op.operands[2], OpResult) else None
+    sizes = None if source is None else source.properties.get("values")
+    if source is None or source.name != "tosa.const_shape" or not isinstance(sizes, DenseElementsAttr):
+        return None
+    return "a size of 0" if (sizes.codes == 0).any() else None
+
+
+def _empty_shape(op: Operation) -> str | None:
+    return next((f"the shape '{value.type}'" for value in op.operands if str(value.type) == "!tosa.shape<0>"), None)
+
+
 CHANGES: tuple[Change, ...] = (
     Change(Schema.LLVM24, ("arith.*",), _no_bits, but=("arith.constant", "arith.select")),
     Change(
@@ -70,6 +83,8 @@ CHANGES: tuple[Change, ...] = (
         ),
         _no_bits,
     ),
+    Change(Schema.LLVM24, ("tosa.slice",), _empty_slice),
+    Change(Schema.LLVM24, ("tosa.concat_shape",), _empty_shape),
     Change(Schema.MLIR22, ("vector.step",), _counted_in_integers),
     Change(
         Schema.MLIR22,

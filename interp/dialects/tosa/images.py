@@ -20,7 +20,7 @@ from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
-from halfulp.semantics import elementary, floats
+from halfulp.semantics import casts, elementary, floats
 from halfulp.semantics.kernel import Kernel, merged_ids
 from halfulp.semantics.profile import Profile
 
@@ -169,7 +169,12 @@ def _mix_integers(
 def _mix_floats(
     corners: Sequence[Codes], given: Element, made: Element, dy: Any, dx: Any, scale: Sequence[int]
 ) -> Codes:
-    unit = Arithmetic(made.format, made.profile)
+    # Elements of 8 bits are mixed in f32.
+    wide = ty.F("f32").format if made.format.bits < 16 else made.format
+    unit = Arithmetic(wide, made.profile)
+    if wide is not made.format:
+        extend = casts.convert(given.format, wide, _NEAREST, 0, made.profile)
+        corners = [extend.array(corner).results[0] for corner in corners]
     one = unit.codes([1])
     down, right = (
         unit.divide(unit.codes(each.tolist()), unit.codes([up])) for each, up in ((dy, scale[0]), (dx, scale[2]))
@@ -181,7 +186,9 @@ def _mix_floats(
         term = unit.multiply(unit.multiply(corner, vertical), horizontal)
         total = term if total is None else unit.add(total, term)
     assert total is not None
-    return total
+    if wide is made.format:
+        return total
+    return casts.convert(wide, made.format, _NEAREST, 0, made.profile).array(total).results[0]
 
 
 # --- Fourier transforms -----------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ from halfulp.interp.dialects.tosa.types import (
     stored,
 )
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.evaluators import Constant, OnValues
@@ -479,7 +480,7 @@ def _transpose(op: Operation, settings: Settings) -> Function:
 
 declare(
     "transpose",
-    PLAIN,
+    Form(("perms",)),
     resolvable,
     _transposed,
     operands=_ONE,
@@ -608,15 +609,20 @@ declare(
 
 
 def _row_gather(op: Operation, settings: Settings) -> Function:
+    """Return the function that gathers rows of values; if there are scales of blocks, the same rows of these too."""
+
     def gather(run: Run, operands: Operands) -> tuple[Any, ...]:
-        values, indices, count = operands
+        *values, indices, count = operands
         rows = int(count.bits.view(np.int32).reshape(-1)[0])
         if count.poison is not None or rows < 1:
             raise undefined(op, f"row_count is {rows}, but must be positive")
-        first = places_of(op, indices, values.shape[1] - rows + 1)
+        first = places_of(op, indices, values[0].shape[1] - rows + 1)
         places = (first[:, :, np.newaxis] + np.arange(rows)).reshape(len(first), -1)
-        made = checked(op, (*places.shape, values.shape[2]), settings)
-        return (picked(values, (np.arange(len(places))[:, np.newaxis], places), made),)
+        index = np.arange(len(places))[:, np.newaxis], places
+        return tuple(
+            picked(value, index, checked(op, (*places.shape, value.shape[2]), settings, number_))
+            for number_, value in enumerate(values)
+        )
 
     return gather
 
@@ -638,8 +644,29 @@ declare(
     operands=(d.variadic("values", TENSOR_3D), d.Slot("indices", INDICES_2D), d.Slot("row_count", SCALAR_I32)),
     results=(d.variadic("output", TENSOR_3D),),
     properties=(BLOCKS,),
+    evaluate=OnValues(_row_gather),
     since=d.Schema.LLVM24,
 )
+
+
+def _reshape_blocks(op: Operation, settings: Settings) -> Function:
+    """Return the function that reshapes values; if there are scales of blocks, they get the shape of the blocks."""
+    block = op.prop("block_size", EnumAttr).value
+
+    def move(run: Run, operands: Operands) -> tuple[Any, ...]:
+        *values, new = operands
+        sizes = sizes_of(op, new)
+        shapes = [sizes, (*sizes[:-1], sizes[-1] // block) if sizes else ()]
+        found = []
+        for number_, (value, shape_) in enumerate(zip(values, shapes, strict=False)):
+            if prod(shape_) != prod(value.shape):
+                raise undefined(op, f"{prod(value.shape)} elements cannot have the shape {list(shape_)}")
+            found.append(reshaped(value, checked(op, shape_, settings, number_), shape_))
+        return tuple(found)
+
+    return move
+
+
 declare(
     "reshape_block_scaled",
     BLOCK_FORM,
@@ -647,5 +674,6 @@ declare(
     operands=(d.variadic("input", TENSOR), d.Slot("new_value_shape", SHAPE)),
     results=(d.variadic("output", TENSOR),),
     properties=(BLOCKS,),
+    evaluate=OnValues(_reshape_blocks),
     since=d.Schema.LLVM24,
 )

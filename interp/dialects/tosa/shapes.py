@@ -134,7 +134,7 @@ def _assert_equal(op: Operation, settings: Settings) -> Function:
 
     def check(run: Run, operands: Operands) -> tuple[Any, ...]:
         one, other = (sizes_of(op, value) for value in operands)
-        same = all(a == b or (ones and a == 1) for a, b in zip(one, other, strict=True))
+        same = all(a == b or (ones and 1 in (a, b)) for a, b in zip(one, other, strict=True))
         if not same:
             raise undefined(op, f"the shapes {list(one)} and {list(other)} differ")
         return ()

@@ -39,6 +39,12 @@ OLDER = {
     "arith.addi %z, %z : i0": "the type 'i0' of 'arith.addi'",
     "arith.extui %z : i0 to i8": "the type 'i0' of 'arith.extui'",
     "vector.reduction <add>, %y : vector<2xi0> into i0": "the type 'vector<2xi0>' of 'vector.reduction'",
+    "tosa.slice %t, %p, %p : (tensor<4xf32>, !tosa.shape<1>, !tosa.shape<1>) -> tensor<4xf32>": (
+        "a size of 0 of 'tosa.slice'"
+    ),
+    "tosa.concat_shape %p, %q : (!tosa.shape<1>, !tosa.shape<0>) -> !tosa.shape<1>": (
+        "the shape '!tosa.shape<0>' of 'tosa.concat_shape'"
+    ),
 }
 """Ops that mlir-opt 22.1.8 accepts, and torch-mlir 24.0.0git and mlir-opt 24.0.0 reject."""
 
@@ -51,7 +57,12 @@ def program(op: str) -> str:
         "%x: f32, %v: vector<4xf32>, %z: i0, %y: vector<2xi0>, %c: i1, %m: memref<?xf32>, %i: index, "
         "%k: vector<[4]xi1>, %w: vector<[4]xf32>, %t: tensor<4xf32>"
     )
-    return f"func.func @f({arguments}) {{\n  {result}{op}\n  return\n}}\n"
+    shapes = (
+        '%p = "tosa.const_shape"() <{values = dense<0> : tensor<1xindex>}> : () -> !tosa.shape<1>\n'
+        '%q = "tosa.const_shape"() <{values = dense<> : tensor<0xindex>}> : () -> !tosa.shape<0>\n'
+    )
+    before = shapes if op.startswith("tosa") else ""
+    return f"func.func @f({arguments}) {{\n  {before}{result}{op}\n  return\n}}\n"
 
 
 def refusal(op: str, schema: Schema) -> str | None:
