@@ -389,3 +389,46 @@ def test_resize_of_integers_is_exact() -> None:
     expected += [[(4 - k) * a + k * b for a, b in zip(*rows, strict=True)] for k in (1, 3)]
     expected += [[4 * value for value in rows[1]]]
     assert found[0, :, :, 0].tolist() == expected
+
+
+# --- public reports ---------------------------------------------------------------------------------------------------
+#
+# What mlir-opt 22.1.8 folds, beside the right value.
+
+_COMPARED = """func.func @f() -> tensor<1xi1> {
+  %0 = "tosa.const"() <{values = dense<200> : tensor<1xui8>}> : () -> tensor<1xui8>
+  %1 = "tosa.const"() <{values = dense<100> : tensor<1xui8>}> : () -> tensor<1xui8>
+  %2 = tosa.greater %0, %1 : (tensor<1xui8>, tensor<1xui8>) -> tensor<1xi1>
+  return %2 : tensor<1xi1>
+}"""
+_DIVIDED = """func.func @f() -> tensor<1xi32> {
+  %0 = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %1 = tosa.intdiv %0, %0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  return %1 : tensor<1xi32>
+}"""
+_SHIFTED = """func.func @f() -> tensor<i64> {
+  %0 = "tosa.const"() <{values = dense<125> : tensor<i64>}> : () -> tensor<i64>
+  %1 = "tosa.const"() <{values = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %2 = tosa.arithmetic_right_shift %0, %1 {round = true} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  return %2 : tensor<i64>
+}"""
+_RESCALED = """func.func @f(%m: tensor<1xi32>, %s: tensor<1xi8>) -> tensor<1xi64> {
+  %0 = "tosa.const"() <{values = dense<1> : tensor<1xi64>}> : () -> tensor<1xi64>
+  %1 = "tosa.const"() <{values = dense<0> : tensor<1xi64>}> : () -> tensor<1xi64>
+  %2 = tosa.rescale %0, %m, %s, %1, %1 {input_unsigned = true, output_unsigned = true, per_channel = false,
+    rounding_mode = DOUBLE_ROUND, scale32 = true} :
+    (tensor<1xi64>, tensor<1xi32>, tensor<1xi8>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  return %2 : tensor<1xi64>
+}"""
+
+
+def test_folders_that_are_wrong() -> None:
+    # https://github.com/llvm/llvm-project/pull/172695: the fold compares 200 and 100 as signed bytes, and gives false.
+    assert _run(_COMPARED)[0].tolist() == [True]
+    # https://github.com/llvm/llvm-project/pull/200223: the fold gives 0, but the quotient is undefined.
+    with pytest.raises(hu.UndefinedBehavior, match="value2 != 0"):
+        _run(_DIVIDED)
+    # https://github.com/llvm/llvm-project/issues/154259: lowered, it shifts by -1.
+    assert _run(_SHIFTED)[0].item() == 125
+    # https://github.com/llvm/llvm-project/issues/224020: the lowering crashes.
+    assert _run(_RESCALED, np.array([3 << 29], np.int32), np.array([30], np.int8))[0].tolist() == [2]
