@@ -303,14 +303,12 @@ def _start(data: Any, array: np.ndarray[Any, Any]) -> int:
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch of a kernel: the kernel, the grid, the arguments that run in the order of the parameters, with their
-    names, and what Triton compiles for them.
+    """A launch of a kernel: the kernel, the grid, the options of Triton, and what is bound to the parameters, in their
+    order.
     """
 
     kernel: Any
     grid: tuple[int, ...]
-    names: tuple[str, ...]
-    arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
     bound: Mapping[str, Any]
 
@@ -328,11 +326,12 @@ class Launch:
         try:
             bound, specialization, options = binder(**self.bound, **self.keywords)
             keywords = {_FUSION: _fuses({}), **self.keywords}
-            chosen, *rest = self.kernel._pack_args(backend, keywords, bound, specialization, options)
+            packed = self.kernel._pack_args(backend, keywords, bound, specialization, options)
         except (KeyError, TypeError) as error:
             raise TypeMismatch(f"{self.kernel.fn.__name__}: {error.args[0] if error.args else error}") from None
+        chosen, signature, constants, attributes = packed
         given = {name: value for name, value in self.keywords.items() if name in chosen.__dict__}
-        return _compiled(_Source(self.kernel, *rest, given), target)
+        return _compiled(_Source(self.kernel, signature, constants, attributes, given), target)
 
 
 def bound_launch(launcher: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], what: str) -> Launch:
@@ -357,7 +356,7 @@ def bound_launch(launcher: Any, arguments: Sequence[Any], keywords: Mapping[str,
         for name, value in ((name, _plain(value)) for name, value in bound.arguments.items())
     }
     sizes = tuple(map(int, sizes)) if isinstance(sizes, Sequence) else (int(sizes),)
-    return Launch(kernel, sizes, tuple(looked), tuple(looked.values()), named, looked)
+    return Launch(kernel, sizes, named, looked)
 
 
 def _parts_of(launcher: Any, what: str) -> tuple[Any, Any]:
@@ -420,4 +419,4 @@ def arguments_of(made: Launch, module: Module) -> list[Any]:
     (function,) = (op for op in module.body if op.name == "tt.func" and op.symbol_name == made.kernel.fn.__name__)
     labels = [argument.label for argument in function.regions[0].blocks[0].arguments]
     values = {name: value.data if isinstance(value, _Memory) else value for name, value in made.bound.items()}
-    return [values[label] for label in labels]
+    return [values[str(label)] for label in labels]

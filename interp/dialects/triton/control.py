@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.interp.dialects.elements import Function, Operands, combined, picked, reshaped
+from halfulp.interp.dialects.elements import Function, Join, Operands, combined, picked, reshaped
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
@@ -37,6 +37,11 @@ class _Walk:
         self.operands = operands
         self.at = 0
         self.rows: list[list[Value]] = [[] for _ in range(results)]
+
+
+def _into(shape: tuple[int, ...]) -> Join:
+    """Return the function that joins elements to an array of a shape."""
+    return lambda arrays: np.stack(arrays).reshape(shape + arrays[0].shape)
 
 
 def _map(op: Operation, compiler: Compiler) -> Action:
@@ -73,10 +78,7 @@ def _map(op: Operation, compiler: Compiler) -> Action:
             walk.at += pack
             return body
         for slot, row, type_ in zip(produced, walk.rows, types, strict=True):
-            shape = sizes_of(type_)
-            slots[slot] = combined(
-                slots[0], row, type_, lambda arrays, shape=shape: np.stack(arrays).reshape(shape + arrays[0].shape)
-            )
+            slots[slot] = combined(slots[0], row, type_, _into(sizes_of(type_)))
         return finish(frame)
 
     def yielding(sources: Sequence[int]) -> Action:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,10 +133,34 @@ _K_OF_F8 = 32
 _FORMATS = ("f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "bf16", "f16")
 """The formats of the kinds of dot_scaled, by their numbers."""
 _BLOCK = 32
+"""The elements of K that share a scale if no scale is given."""
+_BLOCKS = (16, 32)
 
 
-_ONE = 127
-"""The scale 1."""
+class _Scaling(NamedTuple):
+    """The scales of a dot_scaled: their format, the elements of K that share one, and the code of 1."""
+
+    format: str
+    block: int
+    one: int
+
+
+def _scaling(op: Operation, depth: int) -> _Scaling:
+    """Return how an op scales elements of this depth. Raises Unsupported for two sides with different scales."""
+    found = set()
+    for type_ in [value.type for value in optional(op, op.operands)[3:] if value is not None]:
+        element, columns = str(ty.element_type(type_)), sizes_of(type_)[-1]
+        name = {"i8": "f8E8M0FNU"}.get(element, element)
+        if name not in _ONES or depth % columns or depth // columns not in _BLOCKS:
+            raise unsupported(op, f"scales of type '{type_}' are not run, for a depth of {depth}")
+        found.add(_Scaling(name, depth // columns, _ONES[name]))
+    if len(found) > 1:
+        raise unsupported(op, "sides with scales of different formats or for blocks of different sizes are not run")
+    return found.pop() if found else _Scaling("f8E8M0FNU", _BLOCK, _ONES["f8E8M0FNU"])
+
+
+_ONES = {"f8E8M0FNU": 127, "f8E4M3FN": 0x38}
+"""The formats of scales, each with the code of 1."""
 
 
 def _unpacked(op: Operation, value: Value, side: str, axis: int) -> tuple[str, Codes]:
@@ -148,16 +172,16 @@ def _unpacked(op: Operation, value: Value, side: str, axis: int) -> tuple[str, C
     return name, unpacked(codes, codes.ndim + axis)
 
 
-def _scales(scale: Value | None, shape: tuple[int, ...]) -> Codes:
+def _scales(scale: Value | None, shape: tuple[int, ...], scaling: _Scaling) -> Codes:
     """Return the scales of a side, [rows, blocks of K]; 1 if it has none."""
     if scale is not None:
         return scale.bits
-    return np.full((*shape[:-1], shape[-1] // _BLOCK), _ONE, np.uint8)
+    return np.full((*shape[:-1], shape[-1] // scaling.block), scaling.one, np.uint8)
 
 
 def _check_scaled(op: Operation) -> None:
     """Raise Unsupported for elements that are not of the kind of their side, and for shapes and scales that are no
-    blocks of 32 elements with one scale of 8 bits.
+    blocks of 16 or 32 elements with one scale of 8 bits.
     """
     a, b, c, *scales = [None if value is None else value.type for value in optional(op, op.operands)]
     assert a is not None
@@ -174,11 +198,12 @@ def _check_scaled(op: Operation) -> None:
         depth = shape[-1] * (2 if packed else 1)
         if str(ty.element_type(type_)) not in ((name, "i8") if FORMATS[name].bits <= 8 else (name,)):
             raise unsupported(op, f"the elements of '{type_}' are not those of the kind {name}")
-        if depth % _BLOCK:
-            raise unsupported(op, f"a depth of {depth} is not run: it must be a multiple of {_BLOCK}")
-        needed = ty.TensorType((*shape[:-1], depth // _BLOCK), ty.IntegerType(8))
-        if scale is not None and (sizes_of(scale), ty.element_type(scale)) != (needed.shape, needed.element):
-            raise unsupported(op, f"scales of type '{scale}' are not run: they must be of type '{needed}'")
+        block = _scaling(op, depth).block
+        if depth % block:
+            raise unsupported(op, f"a depth of {depth} is not run: it must be a multiple of {block}")
+        needed = (*shape[:-1], depth // block)
+        if scale is not None and sizes_of(scale) != needed:
+            raise unsupported(op, f"scales of type '{scale}' are not run: their shape must be {list(needed)}")
         rows.append(shape[:-1])
     if rows[0][:-1] != rows[1][:-1] or sizes_of(c) != (*rows[0], rows[1][-1]):
         raise unsupported(op, "the shapes of the operands and of the result do not fit")
@@ -196,9 +221,10 @@ def _dot_scaled(op: Operation, settings: Settings) -> Function:
         first, x = _unpacked(op, a, "a", -1)
         second, y = _unpacked(op, b, "b", -2)
         columns = np.swapaxes(y, -1, -2)
-        scales = _scales(a_scale, x.shape), np.swapaxes(_scales(b_scale, columns.shape), -1, -2)
+        scaling = _scaling(op, x.shape[-1])
+        scales = _scales(a_scale, x.shape, scaling), np.swapaxes(_scales(b_scale, columns.shape, scaling), -1, -2)
         d, shape = str(c.element_type), (x.shape[-2], y.shape[-1], x.shape[-1])
-        tile = TileOp(op.name, first, second, d, d, shape, 1, "mma", "f8E8M0FNU", _BLOCK)
+        tile = TileOp(op.name, first, second, d, d, shape, 1, "mma", scaling.format, scaling.block)
         codes = _multiplied(op, run, Instruction(tile, settings.model), (x, y, *scales), c.bits)
         given = tuple([value for value in (a, b, c, a_scale, b_scale) if value is not None])
         return (_finished(op, run, settings, codes, given, True),)

@@ -380,6 +380,44 @@ def dot(element: str, total: str) -> str:
     return f"%a = ub.poison : {a}\n %c = ub.poison : {c}\n %d = tt.dot %a, %a, %c : {a} * {a} -> {c}"
 
 
+def whole(name: str, shape: tuple[int, int], element: str) -> str:
+    """Return the ops that load a matrix, with names that begin with that of the pointer."""
+    rows, columns = shape
+    return f"""
+  %{name}0 = tt.make_range {{end = {rows * columns} : i32, start = 0 : i32}} : tensor<{rows * columns}xi32>
+  %{name}1 = tt.splat %{name} : !tt.ptr<{element}> -> tensor<{rows * columns}x!tt.ptr<{element}>>
+  %{name}2 = tt.addptr %{name}1, %{name}0 : tensor<{rows * columns}x!tt.ptr<{element}>>, tensor<{rows * columns}xi32>
+  %{name}3 = tt.reshape %{name}2 : tensor<{rows * columns}x!tt.ptr<{element}>> -> tensor<{rows}x{columns}x!tt.ptr<{element}>>
+  %{name}4 = tt.load %{name}3 : tensor<{rows}x{columns}x!tt.ptr<{element}>>"""
+
+
+NVFP4 = f"""
+tt.func @f(%a: !tt.ptr<i8>, %sa: !tt.ptr<f8E4M3FN>, %b: !tt.ptr<i8>, %sb: !tt.ptr<f8E4M3FN>, %c: !tt.ptr<f32>) {{
+{whole("a", (16, 16), "i8")}{whole("sa", (16, 2), "f8E4M3FN")}{whole("b", (16, 16), "i8")}
+{whole("sb", (16, 2), "f8E4M3FN")}{whole("c", (16, 16), "f32")}
+  %d = tt.dot_scaled %a4 scale %sa4, %b4 scale %sb4, %c4 lhs = e2m1 rhs = e2m1 {{fastMath = false}} :
+    tensor<16x16xi8>, tensor<16x2xf8E4M3FN> * tensor<16x16xi8>, tensor<16x2xf8E4M3FN> -> tensor<16x16xf32>
+  tt.store %c3, %d : tensor<16x16x!tt.ptr<f32>>
+  tt.return
+}}"""
+
+
+def test_nvfp4() -> None:
+    """One f8E4M3FN scale for 16 elements of 4 bits. The sums have few bits, so f64 holds them."""
+    random = np.random.default_rng(0)
+    a, b = (random.integers(0, 256, (16, 16)).astype(np.uint8) for _ in range(2))
+    sa, sb = (random.uniform(0.5, 400, (16, 2)).astype(ml_dtypes.float8_e4m3fn) for _ in range(2))
+    c = np.zeros((16, 16), np.float32)
+    hu.run(NVFP4, a, sa, b, sb, c, grid=1)
+
+    def numbers(codes: Any, scales: Any) -> Any:
+        fours = np.stack([codes & 15, codes >> 4], axis=-1).reshape(16, 32).astype(np.uint8)
+        return fours.view(ml_dtypes.float4_e2m1fn).astype(float) * np.repeat(scales.astype(float), 16, axis=1)
+
+    expected = numbers(a, sa) @ numbers(b.T, sb).T
+    assert np.array_equal(c, expected.astype(np.float32))
+
+
 SCALE = "tensor<16x1xi8>"
 NOT_RUN = (
     (
@@ -400,10 +438,11 @@ NOT_RUN = (
     (scaled("e4m3", "f8E5M2", SCALE), "are not those of the kind f8E4M3FN"),
     (scaled("e4m3", "f32", SCALE), "are not those of the kind f8E4M3FN"),
     (scaled("bf16", "i8", SCALE), "are not those of the kind bf16"),
-    (scaled("e4m3", "i8", SCALE, 16), "a depth of 16 is not run"),
-    (scaled("e4m3", "i8", "tensor<16x2xi8>"), "they must be of type 'tensor<16x1xi8>'"),
-    # Scales of another format, one for 16 elements, are not powers of two.
-    (scaled("e2m1", "i8", "tensor<16x4xf8E4M3FN>"), "they must be of type 'tensor<16x2xi8>'"),
+    (scaled("e4m3", "i8", SCALE, 8), "for a depth of 8"),
+    (scaled("e4m3", "i8", "tensor<16x4xi8>"), "scales of type 'tensor<16x4xi8>' are not run, for a depth of 32"),
+    (scaled("e4m3", "i8", "tensor<8x1xi8>"), "their shape must be [16, 1]"),
+    # Scales of a format that is no format of scales.
+    (scaled("e2m1", "i8", "tensor<16x4xf8E5M2>"), "scales of type 'tensor<16x4xf8E5M2>' are not run"),
 )
 
 
