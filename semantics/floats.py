@@ -324,7 +324,8 @@ def fma(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -
     if fastmath & (NNAN | NINF):
         return kernel
     described = word_flags.arithmetic("fma", (fmt,) * 3, fmt, int(rounding), profile.arithmetic)
-    return replace(kernel, words=word_flags.code_of(described))
+    native = word_floats.fma(fmt, int(rounding), profile.arithmetic)
+    return replace(kernel, words=native or word_flags.code_of(described))
 
 
 @llvm.forgotten

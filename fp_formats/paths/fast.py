@@ -295,7 +295,11 @@ def fma(
             return arithmetic.fma(fmt, x, y, z, rounding, policy, random, want_flags)
         return _fma_in_arrays(fmt, x, y, z, rounding, policy, random)
 
-    return applied(described, (fmt.bits,) * 3, (a, b, c), general, flags=want_flags) or general(a, b, c)
+    def by_words(x: Codes, y: Codes, z: Codes) -> ArrayResult:
+        return applied(described, (fmt.bits,) * 3, (x, y, z), general, flags=want_flags) or general(x, y, z)
+
+    native = None if want_flags else word_floats.fma(fmt, int(rounding), policy)
+    return applied(native, (fmt.bits,) * 3, (a, b, c), by_words) or by_words(a, b, c)
 
 
 def _fma_in_arrays(

@@ -57,6 +57,8 @@ def _arithmetic(name: str, fmt: FloatFormat) -> Implementation:
     return implementation
 
 
+@llvm.forgotten
+@lru_cache(maxsize=64)
 def fma(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a fused multiply-add of f32 or f64, to nearest even, by the instruction of the
     processor. NaNs are refused.

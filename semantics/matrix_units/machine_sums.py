@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -30,15 +30,21 @@ from halfulp.semantics.matrix_units.aligned_sums import fits
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.word_sums import (
     CHAINED,
+    MOST,
+    STEP,
     Adding,
     Chain,
     Decoded,
     Ending,
     Group,
     Largest,
+    Loading,
+    Register,
+    Storing,
     Tree,
     groups_of,
     plain_of,
+    register_of,
     zeros_of,
 )
 
@@ -60,7 +66,7 @@ General = Callable[[Codes, Codes, Codes, tuple[Codes, ...]], Codes]
 
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
-Description = Group | Largest | Adding | Ending | Chain | Tree
+Description = Group | Largest | Adding | Ending | Loading | Register | Storing | Chain | Tree
 
 
 class Kind(NamedTuple):
@@ -265,6 +271,8 @@ def takes(rule: Accumulator | None, op: TileOp, products: int) -> bool:
     if rule.plain:
         size = 1 if rule.chain else size
         return not op.scale and plain_of(rule, op.d, size) is not None
+    if rule.lsb is not None:
+        return _of_registers(rule, op, _formats_of(op), op.shape[2], False) is not None
     return fits(rule, op) and groups_of(rule, op.d, _formats_of(op), size) is not None
 
 
@@ -297,17 +305,11 @@ def aligned(
     """
     if not c.size or not llvm.machine_code_allowed():
         return None
-    formats, instruction = _formats_of(op), min(op.shape[2], len(a))
-    groups = list[tuple[Group, int, int, int]]()
-    for start, count, size in _sizes(len(a), instruction, min(rule.group or instruction, instruction)):
-        group = groups_of(rule, op.d, formats, size)
-        if group is None:
-            return None
-        groups.append((group, start, count, size))
-    if not _demand(rule, _types_of(op)).pays(c.size * len(a)):
+    formats = _formats_of(op)
+    passes_of = partial(_of_groups if rule.lsb is None else _of_registers, rule, op, formats, len(a))
+    if passes_of(False) is None or not _demand(rule, _types_of(op)).pays(c.size * len(a)):
         return None
-    sides = [_factors(rule, formats[n::2], [codes, *scales[n : n + 1]]) for n, codes in enumerate((a, b))]
-    left, right = sides
+    left, right = (_factors(rule, formats[n::2], [codes, *scales[n : n + 1]]) for n, codes in enumerate((a, b)))
     if left is None or right is None:
         return None
     special = left.special or right.special
@@ -315,10 +317,53 @@ def aligned(
         # A product from 2**(emax + 1) on is infinite.
         largest = sum(int(side.fields["exponent"].max()) for side in (left, right))
         special = special or largest >= FORMATS[op.d].emax
-    passes = list[_Pass]()
-    for group, *which in groups:
-        passes += _passes(group.with_kinds() if special else group, *which)
-    return _computed(passes, left, right, (a, b, c, scales), general)
+    passes = passes_of(special)
+    return None if passes is None else _computed(passes, left, right, (a, b, c, scales), general)
+
+
+def _of_groups(
+    rule: Accumulator, op: TileOp, formats: Sequence[FloatFormat], k: int, kinds: bool
+) -> list[_Pass] | None:
+    """Return the passes over ``k`` products, of one or more instructions; None if there are none. ``kinds``: whether
+    factors are special, or products infinite.
+    """
+    instruction, found = min(op.shape[2], k), list[_Pass]()
+    for start, groups, size in _sizes(k, instruction, min(rule.group or instruction, instruction)):
+        group = groups_of(rule, op.d, formats, size)
+        if group is None:
+            return None
+        found += _passes(group.with_kinds() if kinds else group, start, groups, size)
+    return found
+
+
+def _of_registers(
+    rule: Accumulator, op: TileOp, formats: Sequence[FloatFormat], k: int, kinds: bool
+) -> list[_Pass] | None:
+    """Return what `_of_groups` does, for a register in fixed point."""
+    found = list[_Pass]()
+    for first in range(0, k, op.shape[2]):
+        instruction = min(op.shape[2], k - first)
+        group = min(rule.group or instruction, instruction)
+        written = group if group <= MOST else STEP
+        register = register_of(rule, op.d, formats, written, group if rule.msb is not None else instruction)
+        if register is None:
+            return None
+        register = register.with_kinds() if kinds else register
+        words = register.products, register.width, register.narrow, register.together
+        found.append(_Pass(Loading(*words), 0, 1))
+        for start, groups, size in _sizes(instruction, instruction, group):
+            whole, rest = divmod(size, written)
+            if not rest:
+                whole, rest = whole - 1, written
+            last = replace(register, products=replace(register.products, count=rest))
+            if not whole:
+                found.append(_Pass(last, first + start, groups))
+                continue
+            for begin in range(first + start, first + start + groups * size, size):
+                found.append(_Pass(replace(register, ends=False), begin, whole))
+                found.append(_Pass(last, begin + whole * written, 1))
+        found.append(_Pass(Storing(*words), 0, 1))
+    return found
 
 
 def _passes(group: Group, start: int, groups: int, size: int) -> list[_Pass]:
@@ -483,8 +528,8 @@ def _held(c: Codes, description: Description) -> list[Codes]:
     """Return arrays of the words that stay, as they are at first."""
     found = [np.array(c, order="C")]
     for number, bits in enumerate(description.held[1:]):
-        # The largest exponent is the least number, and the sums are zero.
-        first = 1 << bits - 1 if number == 0 else 0
+        # The largest exponent is the least number, and sums are zero.
+        first = 1 << bits - 1 if number == 0 and isinstance(description, Largest) else 0
         found.append(np.full(c.shape, first, f"u{bits // 8}"))
     return found
 

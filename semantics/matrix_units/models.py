@@ -133,7 +133,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     exactly = rule.bits is None and (holding if rule.partial != KEPT else holding or not rule.product_overflow)
     by_machine: MachineCode | None = None
     if rule.lsb is not None:
-        each = registering
+        each, by_machine = registering, partial(machine_sums.aligned, rule, op)
     elif rule.plain and not op.scale:
         each, by_machine = rounding, partial(machine_sums.plain, rule, op)
     elif exactly or aligned_sums.fits(rule, op):

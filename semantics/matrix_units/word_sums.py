@@ -10,6 +10,7 @@ one group to the next, such as C. It returns these words anew.
 - `Decoded` takes numbers apart, once for all groups: into significands, exponents and kinds.
 - `Group` adds the terms of a group to C, by integers.
 - `Largest`, `Adding` and `Ending` do the same in three passes, for groups of any length without a tree.
+- `Loading`, `Register` and `Storing` add the products of an instruction in a register in fixed point.
 - `Chain` and `Tree` are the rules of IEEE operations, on codes in the format of C.
 
 The *kind* of a number is a code of bf16: an infinity or a NaN for these, else 0, 1 or -1. The sum of the products of
@@ -35,7 +36,7 @@ from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
 MOST = 64
 """The most products of a group whose code is written out."""
-_STEP = 16
+STEP = 16
 """The products of a group of any length whose code is written out."""
 _TOGETHER = 4
 """The terms of a sum from which it pays to align them in words of 32 bits, if the sum needs 64."""
@@ -368,8 +369,8 @@ class _Aligned:
         significand = total.significand
         negative = significand.less(0, signed=True)
         zero = significand.equals(0)
-        if rule.zero == "ieee":
-            zero.refuse()  # the sign depends on those of all terms
+        if rule.zero == "ieee" and rule.lsb is None:
+            zero.refuse()  # the sign depends on those of all terms; a register has no -0
         size = negative.choose(significand.of(0) - significand, significand)
         unit = total.exponent - total.fraction_bits
         leading = unit + (width - 1) - size.leading_zeros().resized(32)
@@ -507,6 +508,107 @@ class Ending(_InPasses):
         whole = Term(total, exponent, bits, rule.cut_sums, bits, rule.shifter)
         code = self._settled(self._ended(whole, addend), c, kinds[0].real(F32) if kinds else None)
         return code, largest.of(1 << 31), total.of(0), *(each.of(0) for each in kinds)
+
+
+# --- registers --------------------------------------------------------------------------------------------------------
+
+_REGISTER = 64
+_SPARE = 62
+"""The bits of a number in a register that saturates, or has no end, and of its sums before they are held."""
+
+
+@dataclass(frozen=True)
+class _Registered(_Aligned):
+    """A pass over products in a register in fixed point. From pass to pass stay C, the register, and the sum of the
+    kinds if there are any.
+    """
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The bits of the words that stay."""
+        return (self.fmt.bits, _REGISTER, *((_KINDS,) if self.products.kinds else ()))
+
+    @property
+    def _lsb(self) -> int:
+        assert self.rule.lsb is not None
+        return self.rule.lsb
+
+    def _written(self, significand: Word, exponent: Word, fraction_bits: int) -> Word:
+        """Return a number in units of the last place, modulo 2**64."""
+        significand, first = significand.resized(_REGISTER, signed=True), self._lsb + fraction_bits
+        below = exponent.less(first, signed=True)
+        term = Term(significand, below.choose(exponent, exponent.of(first)), fraction_bits, self.rule.cut, 0, None)
+        kept = self._aligned(term, exponent.of(self._lsb))
+        up = exponent - first
+        near = up.less(_REGISTER, signed=False)
+        raised = significand << near.choose(up, up.of(0)).resized(_REGISTER)
+        return below.choose(kept, near.choose(raised, raised.of(0)))
+
+    def _kept(self, number: Word) -> Word:
+        """Return what the register holds after a number is written to it; see `scalar_sums.held_by`."""
+        msb = self.rule.msb
+        if msb is None:
+            return number
+        sign_bit = msb - self._lsb
+        if self.rule.register_overflow == "wrap":
+            spare = _REGISTER - 1 - sign_bit
+            return (number << spare).shift_right(spare, signed=True)
+        lowest, highest = number.of(-(1 << sign_bit)), number.of((1 << sign_bit) - 1)
+        number = number.less(lowest, signed=True).choose(lowest, number)
+        return highest.less(number, signed=True).choose(highest, number)
+
+
+@dataclass(frozen=True)
+class Loading(_Registered):
+    """The first pass writes C to the register. It takes no products."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """No field."""
+        return ()
+
+    def __call__(self, a: Side, b: Side, c: Word, register: Word, *kinds: Word) -> tuple[Word, ...]:
+        """Return the words that stay."""
+        size, exponent, negative = split(self.fmt, c, _REGISTER, zeros_of(self.rule))
+        significand = negative.choose(size.of(0) - size, size)
+        number = self._written(significand, exponent, self.fmt.mantissa_bits)
+        if self.rule.register_overflow == "saturate":
+            largest = number.of(1 << _SPARE)
+            far = exponent.less(self._lsb + _SPARE - 1, signed=True).differs(1) & size.differs(0)
+            number = far.choose(negative.choose(number.of(0) - largest, largest), number)
+        return c, self._kept(number), *(each.of(0) for each in kinds)
+
+
+@dataclass(frozen=True)
+class Register(_Registered):
+    """The products of a group, or of a part of it. ``ends``: the group ends here."""
+
+    ends: bool = True
+
+    def __call__(self, a: Side, b: Side, c: Word, register: Word, *kinds: Word) -> tuple[Word, ...]:
+        """Return the words that stay."""
+        products, sum_ = self.products.terms(a, b)
+        for significand, exponent in products:
+            register = register + self._written(significand, exponent, self.products.fraction_bits)
+        register = self._kept(register) if self.ends else register
+        return c, register, *((sum_ + each.real(F32)).code() for each in kinds if sum_ is not None)
+
+
+@dataclass(frozen=True)
+class Storing(_Registered):
+    """The last pass rounds the register. It takes no products."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """No field."""
+        return ()
+
+    def __call__(self, a: Side, b: Side, c: Word, register: Word, *kinds: Word) -> tuple[Word, ...]:
+        """Return the words for the next instruction."""
+        exponent = register.resized(32).of(self._lsb)
+        total = Term(register, exponent, 0, self.rule.cut, 0, None)
+        code = self._settled(self._rounded(total), c, kinds[0].real(F32) if kinds else None)
+        return code, register.of(0), *(each.of(0) for each in kinds)
 
 
 def _rounded_up(kept: Word, rest: Word, shift: Word, mode: Rounding, negative: Word, floor: bool = False) -> Word:
@@ -655,7 +757,7 @@ def groups_of(rule: Accumulator, d: str, factors: Sequence[FloatFormat], count: 
     long = terms > MOST // dot
     if not lengths or fraction_bits + above + 1 > 64 or (long and rule.tree != "flat"):
         return None
-    written = max(1, _STEP // dot) if long else terms
+    written = max(1, STEP // dot) if long else terms
     width = lengths[0]
     together = min(terms + 1, (_most(rule, 32) - 1) // largest)
     narrow = width == 64 and together >= _TOGETHER and _holds_terms(rule, fmt, fraction_bits, above, 32)
@@ -675,6 +777,23 @@ def _holds_terms(rule: Accumulator, fmt: FloatFormat, fraction_bits: int, above:
     product = 1 << fraction_bits + above + max(0, rule.bits - fraction_bits)
     addend = 1 << fmt.precision + max(0, rule.bits - fmt.mantissa_bits)
     return max(product, addend) <= _most(rule, width) and fmt.precision < width
+
+
+def register_of(rule: Accumulator, d: str, factors: Sequence[FloatFormat], size: int, count: int) -> Register | None:
+    """Return the sum of up to ``size`` products of a group in a register of 64 bits, without kinds; None if such a
+    register cannot hold it. ``count``: the products that are added before the register is held again.
+    """
+    fmt, lsb, msb = FORMATS[d], rule.lsb, rule.msb
+    bits = sum(each.precision for each in factors)
+    if lsb is None or fmt.bits > 64 or any(each.bits > 32 for each in factors) or bits > _SPARE - 2:
+        return None
+    highest = sum(each.emax + 1 for each in factors) - lsb + count.bit_length()
+    if msb is None:
+        ends = max(highest, fmt.emax + 1 - lsb) < _SPARE
+    else:
+        ends = msb - lsb < _SPARE and (rule.register_overflow == "wrap" or highest < _SPARE)
+    products = Products(rule, fmt, size, sum(each.mantissa_bits for each in factors), len(factors))
+    return Register(products, _REGISTER, _REGISTER, size + 1) if ends else None
 
 
 def plain_of(rule: Accumulator, d: str, count: int, native: bool = False) -> Chain | Tree | None:

@@ -17,7 +17,7 @@ from halfulp.conformance.oracles import apfloat
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding, codes_to_ints
-from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.paths import fast, llvm, word_floats
 from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, choices_of
 
 MODES = tuple(Rounding)[:5]
@@ -327,3 +327,17 @@ def test_apfloat(name: str) -> None:
         if ours.flags & underflow and magnitude == fmt.min_normal_code:
             flags |= underflow  # and looks at the rounded code for underflow
         assert ours.flags == flags, ([hex(each) for each in row], mode)
+
+
+@pytest.mark.backend("llvm")
+@pytest.mark.parametrize("name", ["f32", "f64"])
+def test_the_instruction_of_the_processor(name: str) -> None:
+    """NaNs are those of the specification, not of the processor."""
+    if not llvm.fuses():
+        pytest.skip("the processor has no instruction for fused multiply-adds")
+    fmt = FORMATS[name]
+    assert word_floats.fma(fmt, RNE, SPEC) is not None
+    check_fast(fmt, arrays(fmt, triples(fmt, 600, 7)), RNE, SPEC)
+    assert word_floats.fma(fmt, RD, SPEC) is None
+    assert word_floats.fma(F16, RNE, SPEC) is None
+    assert word_floats.fma(fmt, RNE, FloatPolicy(denormals="flush_both")) is None

@@ -136,7 +136,9 @@ def test_which_rows_have_machine_code() -> None:
 RULES = {
     "exact sums": ("bits=none", "f16", "f32", 8, ""),
     "partial sums that are rounded": ("bits=20,tree=sequential,partial=to_nearest_even", "f16", "f32", 8, ""),
-    "a register": ("lsb=-40", "f16", "f32", 8, ""),
+    "a register without an end": ("lsb=-40", "f16", "f32", 8, ""),
+    "a register of more than 62 bits": ("lsb=-40,msb=22", "f16", "f32", 8, ""),
+    "sums beyond a register that saturates": ("lsb=-40,msb=0,register_overflow=saturate", "bf16", "f32", 8, ""),
     "sums that need more than 64 bits": ("bits=57", "f16", "f64", 8, ""),
     "significands of more than 32 bits": ("bits=20", "f64", "f64", 4, ""),
     "a long tree of aligned sums": ("bits=20,tree=neighbours", "f16", "f32", 65, ""),
@@ -263,6 +265,32 @@ def test_the_numbers_that_loops_take_apart(restored: None) -> None:
         values = (kind.astype(np.uint32) << 16).view(np.float32)
         assert (values[~wrong] == np.sign(product_[~wrong])).all(), name
         assert not np.isfinite(values[wrong]).any(), name
+
+
+MODES = ("to_nearest_even", "toward_zero", "upward", "downward", "to_nearest_away", "to_odd")
+
+
+def any_register(dice: random.Random) -> Accumulator:
+    """Return a register of up to 62 bits, with any other fields."""
+    lsb = dice.choice((-40, -20, -9, 0, 3))
+    return Accumulator(
+        lsb=lsb, msb=lsb + dice.choice((3, 20, 40, 60)), register_overflow=dice.choice(("wrap", "saturate")),
+        group=dice.choice((0, 1, 3, 4)), cut=dice.choice(MODES), rounding=dice.choice(MODES), c=dice.choice(("with", "end")),
+        flush=dice.random() < 0.2, zero=dice.choice(("ieee", "sum", "positive")), nan=dice.choice(("default", "ones")),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(40, marks=pytest.mark.long)])
+def test_registers(restored: None, ran: list[machine_sums.Place], count: int) -> None:
+    """Groups of any length, which are held once, also where C is far beyond the register."""
+    dice = random.Random(count)
+    for seed in range(count):
+        rule = any_register(dice)
+        a, b, d = dice.choice((("f8E4M3FN", "f8E5M2", "f32"), ("f16", "f16", "f32"), ("bf16", "bf16", "bf16")))
+        op = TileOp("an instruction", a, b, d, d, (4, 4, dice.choice((4, 7, 70))))
+        ran.clear()
+        assert_equal(rule.text, op, operands_of(rule, op, dice.choice(((1, 5, 19), (23, 2, 3))), seed))
+        assert ran or rule.register_overflow == "saturate", (rule, op)
 
 
 def any_rule(dice: random.Random, fraction: int) -> Accumulator:
