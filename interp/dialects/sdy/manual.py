@@ -380,5 +380,5 @@ def _typed(value: Value, type_: ty.Type) -> Value:
 def _same(one: Any, other: Any) -> bool:
     if not isinstance(one, Value):
         return True
-    poison = [np.zeros(one.shape, bool) if value.poison is None else value.poison for value in (one, other)]
-    return np.array_equal(one.bits, other.bits) and np.array_equal(*poison)
+    first, second = (np.zeros(one.shape, bool) if each.poison is None else each.poison for each in (one, other))
+    return np.array_equal(one.bits, other.bits) and np.array_equal(first, second)
