@@ -5,6 +5,7 @@ for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,9 +17,10 @@ from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.triton.casts import unpacked
 from halfulp.interp.dialects.triton.compiling import opened
 from halfulp.interp.dialects.triton.instructions import DROPPED, Instruction, instruction_of
-from halfulp.interp.dialects.triton.local import element_of, read_slot, shape_of
+from halfulp.interp.dialects.triton.local import TOKEN, OnSlots, element_of, read_slot, segmented, shape_of
 from halfulp.interp.dialects.triton.rules import integer_of, optional, sizes_of
 from halfulp.interp.dialects.triton.targets import encoding_of, target_of
+from halfulp.interp.dialects.triton.types import MemDescType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.evaluators import OnValues
@@ -51,8 +53,8 @@ def _finished(op: Operation, run: Run, settings: Settings, codes: Codes, operand
     """Return a product with these codes. Poison in a row of A or in a column of B makes that row or column poison.
     ``mark``: whether the result is not determined; it is not either if an operand is not.
     """
-    type_ = op.results[0].type
     a, b, c = operands[:3]
+    type_ = op.results[0].type if op.results else c.type
     ids = np.zeros(sizes_of(type_), np.uint16)
     for value, along in ((a, -1), (b, -2), (c, None)):
         if value.poison is not None:
@@ -84,7 +86,7 @@ def _dot(op: Operation, settings: Settings) -> Function:
         tile = TileOp(op.name, names[0], names[1], names[2], names[2], shape)
         instruction = Instruction(tile, settings.model)
     else:
-        instruction = instruction_of(op, target, settings, names)
+        instruction = instruction_of(op, encoding_of(op.results[0].type), target, settings, names)
     inexact = target is None and names[2] in FORMATS
     types = [value.type for value in op.operands]
     promoted = _promotion(op, names)
@@ -95,19 +97,24 @@ def _dot(op: Operation, settings: Settings) -> Function:
             _as_read(value.bits, name, own)
             for value, name, own in zip((a, b), (instruction.tile.a, instruction.tile.b), names[:2], strict=True)
         ]
-        start = c.bits if not used or used[0].bits.any() else np.zeros_like(c.bits)
+        c = _if_used(c, used[0]) if used else c
         if promoted:
-            codes = start
+            codes = c.bits
             for first in range(0, sides[0].shape[-1], promoted):
                 part = slice(first, first + promoted)
                 some = [sides[0][..., part], sides[1][..., part, :]]
-                partial = _multiplied(op, run, instruction, some, np.zeros_like(start))
+                partial = _multiplied(op, run, instruction, some, np.zeros_like(c.bits))
                 codes = fast.add(FORMATS[names[2]], partial, codes).codes
         else:
-            codes = _multiplied(op, run, instruction, sides, start)
+            codes = _multiplied(op, run, instruction, sides, c.bits)
         return (_finished(op, run, settings, codes, (a, b, c), inexact),)
 
     return dot
+
+
+def _if_used(c: Value, used: Value) -> Value:
+    """Return C, or zeros if it takes no part in the sum."""
+    return c if used.bits.any() else Value(c.type, np.zeros_like(c.bits))
 
 
 def _as_read(codes: Codes, name: str, given: str) -> Codes:
@@ -232,4 +239,60 @@ def _dot_scaled(op: Operation, settings: Settings) -> Function:
     return dot
 
 
+# --- tensor memory ----------------------------------------------------------------------------------------------------
+
+
+def _matrix_unit(scaled: bool) -> OnValues:
+    """tcgen05: D lies in tensor memory, and takes part in the sum if the flag says so."""
+
+    def build(op: Operation, settings: Settings) -> OnSlots:
+        target, places = target_of(op), segmented(op, op.operands)
+        a, b, d = (places[number][0].type for number in range(3))
+        if target is None:
+            raise unsupported(op, "the module names no target")
+        kinds = (str(element_of(a)), str(element_of(b)))
+        if scaled:
+            first, second = (_FORMATS[integer_of(op, f"{side}_type")] for side in "ab")
+            kinds = (first, second)
+        encoding = d.encoding if isinstance(d, MemDescType) else None
+        tile, model = instruction_of(op, encoding, target, settings, (*kinds, str(element_of(d))))
+        instruction = Instruction(replace(tile, scale="f8E8M0FNU", block=_BLOCK) if scaled else tile, model)
+
+        def multiply(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+            given = segmented(op, slots)
+            read = [
+                read_slot(op, run, each[0], own[0].type)
+                for number, (each, own) in enumerate(zip(given[:-2], places[:-2], strict=True))
+                if number != _ORDERING
+            ]
+            x, y, c, *scales, used, wanted = read
+            if wanted.bits.any():
+                sides = _sides(op, (x, y), instruction, kinds, scales)
+                c = _if_used(c, used)
+                codes = _multiplied(op, run, instruction, sides, c.bits)
+                given[2][0].store(_finished(op, run, settings, codes, (x, y, c, *scales), False))
+            return (TOKEN,) * len(op.results)
+
+        return multiply
+
+    return OnValues(build, raw=True)
+
+
+def _sides(
+    op: Operation, values: Sequence[Value], instruction: Instruction, kinds: tuple[str, str], scales: Sequence[Value]
+) -> list[Codes]:
+    """Return the codes of A and B as the unit reads them, and those of their scales."""
+    found = []
+    for value, name, own, axis in zip(values, (instruction.tile.a, instruction.tile.b), kinds, (-1, -2), strict=True):
+        codes = _as_read(value.bits, name, own)
+        packed = FORMATS[own].bits == 4 if own in FORMATS else False
+        found.append(unpacked(codes, codes.ndim + axis) if packed else codes)
+    if scales:
+        found += [scales[0].bits, np.swapaxes(scales[1].bits, -1, -2)]
+    return found
+
+
+_ORDERING = 3
+"""The place of the token that an instruction waits for."""
+MMA, SCALED_MMA = _matrix_unit(False), _matrix_unit(True)
 DOT, DOT_SCALED = OnValues(_dot, raw=True), OnValues(_dot_scaled)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.dialects.triton.targets import Target, encoding_of
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.settings import Settings
@@ -108,21 +109,34 @@ def _of_wmma(op: Operation, encoding: DialectAttr, types: _Types, model: str) ->
     return Instruction(_tile(op, types, (m, n, k), "wmma", ()), _WRAPPING if types.integers else model)
 
 
+_K_OF_TCGEN05 = {"f16": 16, "bf16": 16, _TF32: 8, "f4E2M1FN": 64}
+"""The elements of K of an instruction of tcgen05; 32 for types of 8 bits."""
+
+
+def _of_tcgen05(op: Operation, encoding: DialectAttr, types: _Types, model: str) -> Instruction:
+    if "two_ctas" in op.properties:
+        raise unsupported(op, "a product of two blocks of a cluster is not run")
+    shape = (encoding["blockM"], encoding["blockN"], _K_OF_TCGEN05.get(types.a, 32))
+    return Instruction(_tile(op, types, shape, "tcgen05", ()), _WRAPPING if types.integers else model)
+
+
 _UNITS: Mapping[str, Callable[[Operation, DialectAttr, _Types, str], Instruction]] = {
     "ttg.nvidia_mma": _of_nvidia,
     "ttg.amd_mfma": _of_mfma,
     "ttg.amd_wmma": _of_wmma,
+    "ttng.tensor_memory_encoding": _of_tcgen05,
 }
 _TF32_INPUTS = 0
 """The input precision tf32."""
 
 
-def instruction_of(op: Operation, target: Target, settings: Settings, names: tuple[str, str, str]) -> Instruction:
-    """Return the instruction of a dot whose A, B and D have these element types.
+def instruction_of(
+    op: Operation, encoding: at.Attribute | None, target: Target, settings: Settings, names: tuple[str, str, str]
+) -> Instruction:
+    """Return the instruction of a dot whose A, B and D have these element types, and D this layout.
 
     Raises Unsupported for one of which no model is known, unless the settings name a model.
     """
-    encoding = encoding_of(op.results[0].type)
     assert isinstance(encoding, DialectAttr)
     unit = _UNITS.get(encoding.definition.name)
     a, b, d = names

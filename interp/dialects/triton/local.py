@@ -97,10 +97,10 @@ def shape_of(type_: ty.Type) -> tuple[int, ...]:
     return type_.shape if isinstance(type_, MemDescType) else sizes_of(type_)
 
 
-Run_ = Callable[[Run, Sequence[Any]], tuple[Any, ...]]
+OnSlots = Callable[[Run, Sequence[Any]], tuple[Any, ...]]
 
 
-def _raw(build: Callable[[Operation, Settings], Run_]) -> OnValues:
+def _raw(build: Callable[[Operation, Settings], OnSlots]) -> OnValues:
     return OnValues(build, raw=True)
 
 
@@ -109,7 +109,7 @@ def _memory_of(type_: ty.Type) -> MemDescType:
     return type_
 
 
-def _alloc(op: Operation, settings: Settings) -> Run_:
+def _alloc(op: Operation, settings: Settings) -> OnSlots:
     type_ = _memory_of(op.results[0].type)
 
     def alloc(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
@@ -127,12 +127,12 @@ def _alloc(op: Operation, settings: Settings) -> Run_:
     return alloc
 
 
-def _load(op: Operation, settings: Settings) -> Run_:
+def _load(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.results[0].type
     return lambda run, slots: (_block(op, slots[0]).load(run, type_),)
 
 
-def _store(op: Operation, settings: Settings) -> Run_:
+def _store(op: Operation, settings: Settings) -> OnSlots:
     def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         _block(op, slots[1]).store(lift(slots[0], op.operands[0].type))
         return ()
@@ -143,7 +143,7 @@ def _store(op: Operation, settings: Settings) -> Run_:
 # --- views ------------------------------------------------------------------------------------------------------------
 
 
-def _index(op: Operation, settings: Settings) -> Run_:
+def _index(op: Operation, settings: Settings) -> OnSlots:
     count = _memory_of(op.operands[0].type).shape[0]
 
     def index(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
@@ -155,7 +155,7 @@ def _index(op: Operation, settings: Settings) -> Run_:
     return index
 
 
-def _subslice(op: Operation, settings: Settings) -> Run_:
+def _subslice(op: Operation, settings: Settings) -> OnSlots:
     offsets = [int(start) for start in op.prop("offsets", at.DenseArrayAttr).values]
     part = tuple(
         [slice(start, start + size) for start, size in zip(offsets, _memory_of(op.results[0].type).shape, strict=True)]
@@ -163,7 +163,7 @@ def _subslice(op: Operation, settings: Settings) -> Run_:
     return lambda run, slots: (_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
 
 
-def _trans(op: Operation, settings: Settings) -> Run_:
+def _trans(op: Operation, settings: Settings) -> OnSlots:
     order = order_of(op)
 
     def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -172,7 +172,7 @@ def _trans(op: Operation, settings: Settings) -> Run_:
     return lambda run, slots: (_block(op, slots[0]).viewed(move),)
 
 
-def _reshape(op: Operation, settings: Settings) -> Run_:
+def _reshape(op: Operation, settings: Settings) -> OnSlots:
     source, target = (_memory_of(value.type) for value in (op.operands[0], op.results[0]))
     if source.element != target.element or prod(source.shape) != prod(target.shape):
         raise unsupported(op, f"a block of type '{source}' is not read as one of type '{target}'")
@@ -191,7 +191,7 @@ def _reshape(op: Operation, settings: Settings) -> Run_:
 # --- copies -----------------------------------------------------------------------------------------------------------
 
 
-def _copy(op: Operation, settings: Settings) -> Run_:
+def _copy(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.operands[0].type
     access = memory.Access(op, type_, settings)
     loaded = ty.TensorType(sizes_of(type_), access.element)
@@ -271,13 +271,73 @@ def _buffer_rmw(op: Operation, settings: Settings) -> Function:
     return update
 
 
+def _copy_of_buffer(op: Operation, settings: Settings) -> OnSlots:
+    """The copy of amdg.buffer_load_to_local, whose first operand is the block."""
+    access = memory.Access(op, op.operands[1].type, settings)
+    pointers = _buffered(op, 1)
+
+    def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        given = [lift(slot, value.type) for slot, value in zip(slots, op.operands, strict=True)]
+        where, (block, _, _, mask, other, _) = pointers(run, given)
+        type_ = ty.TensorType(where.shape, access.element)
+        zeros = Value(type_, np.zeros(where.shape, access.dtype))
+        loaded = memory.load(access, run, where, mask, zeros if other is None else other, type_)
+        _block(op, block).store(loaded)
+        return (TOKEN,)
+
+    return copy
+
+
+# --- tensor memory ----------------------------------------------------------------------------------------------------
+
+
+def _tensor_alloc(op: Operation, settings: Settings) -> OnSlots:
+    alloc = _alloc(op, settings)
+    return lambda run, slots: (*alloc(run, slots), *(TOKEN,) * (len(op.results) - 1))
+
+
+def _tensor_load(op: Operation, settings: Settings) -> OnSlots:
+    if "redOp" in op.properties:
+        raise unsupported(op, "a load that reduces is not run")
+    load = _load(op, settings)
+    return lambda run, slots: (*load(run, slots), *(TOKEN,) * (len(op.results) - 1))
+
+
+def _tensor_store(op: Operation, settings: Settings) -> OnSlots:
+    def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        block, value, predicate = slots[0], slots[-2], slots[-1]
+        if descriptors.number(op, predicate, ty.I1, "the predicate"):
+            _block(op, block).store(lift(value, op.operands[-2].type))
+        return (TOKEN,) * len(op.results)
+
+    return store
+
+
+def _tensor_copy(op: Operation, settings: Settings) -> OnSlots:
+    source, target = (_memory_of(value.type) for value in op.operands[:2])
+    if (source.shape, source.element) != (target.shape, target.element):
+        raise unsupported(op, f"a copy of '{source}' to '{target}' is not run")
+
+    def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        _block(op, slots[1]).store(read_slot(op, run, slots[0], source))
+        return ()
+
+    return copy
+
+
+def _tensor_slice(op: Operation, settings: Settings) -> OnSlots:
+    dim, offset = integer_of(op, "dim"), integer_of(op, "offset")
+    part = (*(slice(None),) * dim, slice(offset, offset + _memory_of(op.results[0].type).shape[dim]))
+    return lambda run, slots: (_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
+
+
 # --- TMA --------------------------------------------------------------------------------------------------------------
 
 _DESCRIPTORS = "descriptors of tensors in memory"
 _NAN_FILL = 1
 
 
-def _scratch(op: Operation, settings: Settings) -> Run_:
+def _scratch(op: Operation, settings: Settings) -> OnSlots:
     size = integer_of(op, "nbytes")
     return lambda run, slots: (memory.allocated(op, run, size, op.results[0].type),)
 
@@ -287,7 +347,7 @@ def _numbers(op: Operation, slots: Sequence[Any], first: int) -> list[int]:
     return [descriptors.number(op, slot, value.type, "a size or a stride") for slot, value in operands]
 
 
-def _create(op: Operation, settings: Settings) -> Run_:
+def _create(op: Operation, settings: Settings) -> OnSlots:
     """The sizes of a map begin with the dimension that changes fastest, whose stride is one element."""
     pointed = op.operands[1].type
     assert isinstance(pointed, PointerType)
@@ -314,7 +374,7 @@ def _create(op: Operation, settings: Settings) -> Run_:
     return create
 
 
-def _reinterpret(op: Operation, settings: Settings) -> Run_:
+def _reinterpret(op: Operation, settings: Settings) -> OnSlots:
     def find(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         where = descriptors.number(op, slots[0], op.operands[0].type, "the pointer")
         found = run.kept.get(_DESCRIPTORS, {}).get(where)
@@ -325,7 +385,7 @@ def _reinterpret(op: Operation, settings: Settings) -> Run_:
     return find
 
 
-def _segmented(op: Operation, slots: Sequence[Any]) -> list[list[Any]]:
+def segmented(op: Operation, slots: Sequence[Any]) -> list[list[Any]]:
     """Return the slots by the operands that they belong to."""
     found, start = [], 0
     for count in op.prop("operandSegmentSizes", at.DenseArrayAttr).values:
@@ -334,13 +394,13 @@ def _segmented(op: Operation, slots: Sequence[Any]) -> list[list[Any]]:
     return found
 
 
-def _tma_load(op: Operation, settings: Settings) -> Run_:
+def _tma_load(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.operands[0].type
     assert isinstance(type_, DescriptorType)
     load = descriptors.block_loader(op, type_, settings)
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-        (tensor,), coordinates, offsets, _, (block,), (predicate,) = _segmented(op, slots)
+        (tensor,), coordinates, offsets, _, (block,), (predicate,) = segmented(op, slots)
         if offsets:
             raise unsupported(op, "a copy of a window of an image is not run")
         if descriptors.number(op, predicate, ty.I1, "the predicate"):
@@ -351,7 +411,7 @@ def _tma_load(op: Operation, settings: Settings) -> Run_:
     return copy
 
 
-def _tma_store(op: Operation, settings: Settings) -> Run_:
+def _tma_store(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.operands[0].type
     assert isinstance(type_, DescriptorType)
     store = descriptors.block_storer(op, type_, settings)
@@ -369,7 +429,7 @@ def _tma_store(op: Operation, settings: Settings) -> Run_:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _same(op: Operation, settings: Settings) -> Run_:
+def _same(op: Operation, settings: Settings) -> OnSlots:
     return lambda run, slots: tuple(slots)
 
 
@@ -415,11 +475,16 @@ OF_TTNG: Mapping[str, Any] = {
     "reinterpret_tensor_descriptor": _raw(_reinterpret),
     "async_tma_copy_global_to_local": _raw(_tma_load),
     "async_tma_copy_local_to_global": _raw(_tma_store),
+    "tmem_alloc": _raw(_tensor_alloc),
+    "tmem_load": _raw(_tensor_load),
+    "tmem_store": _raw(_tensor_store),
+    "tmem_copy": _raw(_tensor_copy),
+    "tmem_subslice": _raw(_tensor_slice),
 } | dict.fromkeys(
     (
         "init_barrier", "inval_barrier", "barrier_expect", "wait_barrier", "arrive_barrier", "fence_async_shared",
         "fence_mbarrier_init_release_cluster", "cluster_barrier", "async_copy_mbarrier_arrive", "async_tma_store_wait",
-        "tensormap_fenceproxy_acquire",
+        "tensormap_fenceproxy_acquire", "tmem_wait", "tc_gen5_commit",
     ),
     _NOTHING,
 )  # fmt: skip
@@ -429,7 +494,10 @@ OF_AMDG: Mapping[str, Any] = {
     "buffer_load": OnValues(_buffer_load),
     "buffer_store": OnValues(_buffer_store),
     "buffer_atomic_rmw": OnValues(_buffer_rmw),
+    "buffer_load_to_local": _raw(_copy_of_buffer),
+    "async_wait": _TOKEN,
     "in_thread_transpose": CONVERTED,
+    "local_load_packed_transposed": _raw(_load),
 }
 """The evaluators of the ops of amdg on memory."""
 

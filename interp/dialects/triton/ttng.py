@@ -249,5 +249,5 @@ declare_rows(
             (d.Property("dim", DIMENSION),),
         ),
     ),
-    {**local.OF_TTNG, "warp_group_dot": dots.DOT},
+    {**local.OF_TTNG, "warp_group_dot": dots.DOT, "tc_gen5_mma": dots.MMA, "tc_gen5_mma_scaled": dots.SCALED_MMA},
 )
