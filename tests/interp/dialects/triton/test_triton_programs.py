@@ -166,6 +166,13 @@ def test_other_targets_give_the_bits_of_the_chips(name: str) -> None:
     check_chips(name)
 
 
+def test_integers_are_the_same_in_tensor_memory() -> None:
+    # Sums of integers are exact on each chip, and the product and the sum behind them are one fused multiply-add.
+    got = launched("int8_matmul_requant", "cuda100.ttgir")
+    for result, bits in known_bits("int8_matmul_requant", "cuda90").items():
+        assert np.array_equal(got[result], bits)
+
+
 def test_sums_that_depend_on_a_race_are_open() -> None:
     """Products are fused into the first additions, so the lanes of a warp disagree: in three rows of 32 it is seen."""
     data = wide("sum_squares_128")
