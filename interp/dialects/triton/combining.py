@@ -73,7 +73,7 @@ _ASSOCIATIVE = frozenset(
 )
 
 
-def _depends_on_order(op: Operation) -> bool:
+def depends_on_order(op: Operation) -> bool:
     """Tell whether the order in which a region combines elements may change the result: it computes with floats."""
     for inner in op.regions[0].blocks[0].operations[:-1]:
         computes = any(isinstance(ty.element_type(result.type), ty.FloatType) for result in inner.results)
@@ -304,7 +304,7 @@ class _Folding:
 
 def _reduce_in_order(op: Operation, compiler: Compiler) -> Step:
     folding = _Folding(op, compiler, 1)
-    depends, settings = _depends_on_order(op), compiler.settings
+    depends, settings = depends_on_order(op), compiler.settings
     types = [result.type for result in op.results]
     only = sizes_of(op.operands[0].type)[folding.axis] == 1
 
@@ -320,7 +320,7 @@ def _reduce_in_order(op: Operation, compiler: Compiler) -> Step:
 
 def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
     folding = _Folding(op, compiler, 0)
-    depends, settings = _depends_on_order(op), compiler.settings
+    depends, settings = depends_on_order(op), compiler.settings
     types, axis = [result.type for result in op.results], folding.axis
     size = sizes_of(op.operands[0].type)[axis]
     order = range(size)[::-1] if integer_of(op, "reverse") else range(size)

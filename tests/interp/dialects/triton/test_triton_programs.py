@@ -15,6 +15,7 @@ import pytest
 from tables import each_row
 
 import halfulp as hu
+from halfulp.interp.dialects.triton.same_order import same_order
 
 PROGRAMS = Path(__file__).parents[3] / "data" / "triton"
 DTYPES = {
@@ -164,6 +165,22 @@ def test_targets_give_the_bits_of_the_chips(name: str) -> None:
 )  # fmt: skip
 def test_other_targets_give_the_bits_of_the_chips(name: str) -> None:
     check_chips(name)
+
+
+def test_more_warps_may_add_in_another_order() -> None:
+    text = (PROGRAMS / "tile_sums.cuda90.ttgir").read_text()
+    more = text.replace("warpsPerCTA = [4", "warpsPerCTA = [8").replace('num-warps" = 4', 'num-warps" = 8')
+    modules = [hu.parse(each) for each in (text, more)]
+    # A row lies in one warp; a column is added over the registers of a thread, its lanes and the warps.
+    assert [(each.argument, each.same) for each in same_order(*modules)] == [(1, True), (2, False)]
+    assert [(each.argument, each.same) for each in same_order(modules[0], modules[0])] == [(1, True), (2, True)]
+    sums = []
+    for module in modules:
+        arrays = np.array(wide("tile_sums")["in_x"]), np.zeros(32, np.float32), np.zeros(64, np.float32)
+        hu.run(module, *arrays, grid=1)
+        sums.append(arrays)
+    assert np.array_equal(sums[0][1], sums[1][1])
+    assert not np.array_equal(sums[0][2], sums[1][2])
 
 
 def test_integers_are_the_same_in_tensor_memory() -> None:
