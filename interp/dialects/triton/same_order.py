@@ -259,10 +259,10 @@ def same_order(one: Module, other: Module, settings: Settings | None = None) -> 
             found.append(Verdict(output, None, "a module names no target"))
         else:
             known = _Expressions()
-            sums = [
-                [(op, known, target, Contraction(kernel, target), settings) for op in side.sums(output)]
-                for side, target, kernel in zip(sides, (targets[0], targets[1]), kernels, strict=True)
-            ]
+            sums = []
+            for side, target, kernel in zip(sides, (targets[0], targets[1]), kernels, strict=True):
+                contraction = Contraction(kernel, target)
+                sums.append([(op, known, target, contraction, settings) for op in side.sums(output)])
             found.append(Verdict(output, *_compared(sums)))
     return found
 
