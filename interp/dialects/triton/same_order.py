@@ -89,7 +89,8 @@ def _signature(
     leaves = list(range(sizes_of(type_)[axis]))
     if op.name == "tt.scan":
         reverse = bool(integer_of(op, "reverse"))
-        return "scan", inner, element, tuple(orders.scanned(known, leaves, along, reverse))
+        scanned = orders.scanned(known, leaves, along, reverse)
+        return "scan", inner, element, tuple(scanned)
     tree = orders.tree_of(along, target, inner, element, len(op.operands))
     whole = len(along.lanes) == along.all_lanes and len(op.operands) == 1
     found = orders.reduced(known, leaves, along, tree, target.shifts if whole else ())
