@@ -127,7 +127,7 @@ def _compiled(source: _Source, target: str | None) -> Module:
     except Exception as error:
         raise _refused(source.kernel, error) from error
     name = f"<triton {source.kernel.fn.__name__}>"
-    inside = os.path.join(os.path.dirname(import_module("triton").__file__), "")
+    inside = os.path.join(os.path.dirname(str(import_module("triton").__file__)), "")
     found = as_printed(load_named(str(module), name), lambda location: without_own_calls(location, (inside,)))
     while len(_COMPILED) >= _MOST:
         del _COMPILED[next(iter(_COMPILED))]
