@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands, rearranged
 from halfulp.interp.dialects.tosa.types import is_quantized
 from halfulp.interp.ir import types as ty
@@ -176,19 +174,3 @@ def elementwise(build: Build, alone: int = 0) -> PerOp:
 def by_table(makes: Makes, alone: int = 0) -> PerOp:
     """Return the evaluator of an elementwise op whose kernels a table has."""
     return elementwise(lambda op, settings: chosen(op, makes, settings), alone)
-
-
-# --- bodies -----------------------------------------------------------------------------------------------------------
-
-_PARTS = d.Dialect("tosa")
-"""Ops that no program has: the parts of the bodies of structured ops."""
-
-
-def body_op(mnemonic: str, build: Build) -> d.OpDefinition:
-    """Declare an op for the bodies of structured ops. Its name is that of a tosa op."""
-    return _PARTS.op(mnemonic, evaluate=Elementwise(build))
-
-
-def size_of(shape: Sequence[int]) -> int:
-    """Return the number of elements of a shape."""
-    return prod(shape)

@@ -13,7 +13,6 @@ from halfulp.interp.dialects.tosa.types import (
     Sizes,
     fit,
     has_width,
-    is_quantized,
     shape,
     stored,
     tosa,
@@ -274,8 +273,3 @@ def mismatches(types: Sequence[ty.Type], name: str, others: Sequence[ty.Type], o
 def divides(numerator: int, denominator: int) -> int | None:
     """Return a quotient; None if there is a remainder."""
     return None if numerator % denominator else numerator // denominator
-
-
-def is_known_quantized(value: SSAValue) -> bool:
-    """Tell whether the elements of a tensor have a scale."""
-    return is_quantized(ty.element_type(value.type))

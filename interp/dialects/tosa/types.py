@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import FloatAttr
 from halfulp.interp.ir.base import Attribute, immutable
 from halfulp.interp.ir.operations import Operation, SSAValue
 
@@ -296,8 +295,3 @@ def fit(one: Sizes | None, other: Sizes | None) -> bool:
 def shown(sizes: Sizes) -> str:
     """Return the text of a list of sizes as MLIR's messages have it."""
     return ", ".join(str(-(1 << 63)) if size is None else str(size) for size in sizes)
-
-
-def number_of(attribute: Attribute) -> str:
-    """Return the text of a number without its type."""
-    return str(attribute).partition(" ")[0] if isinstance(attribute, FloatAttr) else str(attribute)
