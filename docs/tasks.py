@@ -199,6 +199,10 @@ print(hu.round(lambda x: tenth * x - x / 10, 3.0), hu.round(lambda x: 0.1 * x - 
             "quant.type": """
 print(hu.quant.type("i8", "f32", scale=0.1, zero_point=3))
 """,
+            "quant.pack": """
+blocks = hu.quant.pack(np.float32([-8.0, 7.0, 0.5, 3.25] * 8), "Q4_0")
+print(blocks, blocks.scales, blocks.dequantize()[:4])
+""",
             "quantize": """
 print(hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1))
 """,

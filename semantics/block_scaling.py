@@ -2,7 +2,8 @@
 
 Sources: OCP Microscaling Formats (MX) 1.0, sections 5.3, 6.1 and 6.3, for the recipe ``floor`` and the types; torchao
 (prototype/mx_formats, ScaleCalculationMode) for ``ceil``, ``even`` and ``rceil``, and its NVFP4 quantiser for
-``nvfp4``; NVIDIA TransformerEngine's reference quantiser for ``nvfp4-te``.
+``nvfp4``; NVIDIA TransformerEngine's reference quantiser for ``nvfp4-te``, and its kernel quantize_4over6_nvfp4.cuh for
+``nvfp4-4over6``.
 
 An MX recipe is exact: the scale is a power of two that the largest magnitude of the block decides, and an element is
 the quotient, rounded once. An NVFP4 recipe is a chain of f32 operations, each rounded to nearest even, and only the
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -78,7 +80,8 @@ class Recipe:
     ``block``: the number of elements that share a scale, unless another is given. ``scale``: the format of the scales.
     ``raises``: for an MX recipe, a function of the element type. It gives the significand of the largest magnitude (in
     [1, 2]) from which on the exponent of the scale is one higher, and whether it is already higher at that significand.
-    ``levels``: for an NVFP4 recipe, the chain of operations.
+    ``levels``: for an NVFP4 recipe, the chain of operations. ``rival``: other scales for each block, which replace
+    those of ``levels`` where they give a smaller error; such a recipe takes no calibrated scale.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Recipe:
     zeros: str
     raises: Callable[[Element], tuple[Fraction, bool]] | None = None
     levels: Callable[[Codes, Codes, Codes | None], _Levels] | None = None
+    rival: _Rival | None = None
 
     def elements(self) -> Mapping[str, Element]:
         """The documented element types by name. An MX recipe also accepts other signed float formats."""
@@ -312,6 +316,88 @@ def _transformer_engine(block: Codes, tensor: Codes, given: Codes | None) -> _Le
     return _Levels(scales, factors, of_all)
 
 
+# --- NVFP4 "4 over 6" -------------------------------------------------------------------------------------------------
+#
+# The largest element of a block becomes 6 or 4, whichever gives the smaller error.
+
+_Floats = npt.NDArray[np.float32]
+
+
+class _Rival(NamedTuple):
+    """The second of two ways to scale a block. ``levels``: its scales. ``error``: a function from the elements of
+    blocks, their quantised numbers, scales, and the largest magnitude of the tensor to the errors of the blocks.
+    """
+
+    levels: Callable[[Codes, Codes, Codes | None], _Levels]
+    error: Callable[[_Floats, _Floats, _Floats, Codes], _Floats]
+
+
+def _encoding(largest: Codes, tensor: Codes) -> Codes:
+    """Return the factor of the tensor. ``largest``: the largest scale times the largest element."""
+    encode = _finite(_over(F32, largest, tensor))
+    return np.where(encode == 0, _ONE, encode)
+
+
+def _mapped(largest: Codes, widened: bool, block: Codes, tensor: Codes, given: Codes | None) -> _Levels:
+    """Return the scales by which the largest element becomes 6, or 4 if ``widened``."""
+    assert given is None
+    encode = _encoding(largest, tensor)
+    of_all = _over(F32, _ONE, encode)
+    base = _times(F32, _over(F32, block, _SIX), encode)
+    scales = scale_codes(_between(_times(F32, base, _f32(1.5)) if widened else base, 0, 448))
+    factors = _finite(_over(F32, _ONE, _times(F32, _widened(F8, F32, scales), of_all)))
+    return _Levels(scales, factors, of_all)
+
+
+def _distance(
+    largest: Codes, squares: bool, halves: bool, x: _Floats, numbers: _Floats, scales: _Floats, tensor: Codes
+) -> _Floats:
+    """Return the sums of the errors of blocks, added from the first element on, each operation in f32.
+
+    ``squares``: of their squares instead of magnitudes. ``halves``: in the scale of the blocks, where the products are
+    exact in f16; else in that of ``x``.
+    """
+    encode, amax = _encoding(largest, tensor).view(np.float32), tensor.view(np.float32)
+    total = np.zeros(x.shape[:-1], np.float32)
+    with np.errstate(all="ignore"):
+        for at in range(x.shape[-1]):
+            product, given = numbers[..., at] * scales, x[..., at]
+            off = product - given * encode if halves else product * amax / largest.view(np.float32) - given
+            total = total + (off * off if squares else np.abs(off))
+    return total
+
+
+def _chosen(x: Codes, elements: Codes, found: _Levels, rounding: Rounding, rival: _Rival, tensor: Codes) -> Blocks:
+    """Return blocks, each from the scales with the smaller error; at a tie, and beside NaN, from those of 6."""
+    block = _magnitudes(F32, x).max(axis=-1, initial=0)
+    other = rival.levels(block, tensor, None)
+    candidates = (found.scales, elements), (other.scales, _nvfp4_elements(x, other.factors, rounding))
+    errors = [
+        rival.error(
+            x.view(np.float32),
+            *(_widened(*each).view(np.float32) for each in ((F4, F32, codes), (F8, F32, scales))),
+            tensor,
+        )
+        for scales, codes in candidates
+    ]
+    better = errors[1] < errors[0]
+    return Blocks(
+        np.where(better[..., None], candidates[1][1], elements),
+        np.where(better, other.scales, found.scales),
+        found.tensor_scale,
+    )
+
+
+def _nvfp4_elements(x: Codes, factors: Codes, rounding: Rounding) -> Codes:
+    """Return the elements of blocks that are multiplied by their factors."""
+    scaled = _times(F32, x, factors[..., None])
+    spoilt = _magnitudes(F32, scaled) > _INFINITY
+    if spoilt.any():
+        # A zero stays zero beside an infinite factor. Other NaNs are of blocks whose scale is NaN.
+        scaled = np.where(spoilt, np.where(_magnitudes(F32, x) == 0, x, np.uint32(0)), scaled)
+    return np.asarray(fast.convert(F32, F4, scaled, rounding, _SATURATING).codes)
+
+
 def _quantize_nvfp4(
     codes: Codes,
     source: FloatFormat,
@@ -323,16 +409,12 @@ def _quantize_nvfp4(
     assert recipe.levels is not None
     check_source(source, F4, recipe)
     x = _widened(source, F32, codes)
-    magnitudes = _magnitudes(F32, x)
-    block = magnitudes.max(axis=-1, initial=0)
+    block = _magnitudes(F32, x).max(axis=-1, initial=0)
     tensor = np.asarray(block.max(initial=0)) if two_levels else np.zeros(0, np.uint32)
     found = recipe.levels(block, tensor, tensor_scale)
-    scaled = _times(F32, x, found.factors[..., None])
-    spoilt = _magnitudes(F32, scaled) > _INFINITY
-    if spoilt.any():
-        # A zero stays zero beside an infinite factor. Other NaNs are of blocks whose scale is NaN.
-        scaled = np.where(spoilt, np.where(magnitudes == 0, x, np.uint32(0)), scaled)
-    elements = np.asarray(fast.convert(F32, F4, scaled, rounding, _SATURATING).codes)
+    elements = _nvfp4_elements(x, found.factors, rounding)
+    if recipe.rival is not None:
+        return _chosen(x, elements, found, rounding, recipe.rival, tensor)
     return Blocks(elements, found.scales, found.tensor_scale)
 
 
@@ -346,6 +428,25 @@ _SMALLEST_SCALE = "the scale is 2^-127, its smallest value; zeros keep their sig
 
 def _mx(name: str, choice: str, raises: Callable[[Element], tuple[Fraction, bool]]) -> Recipe:
     return Recipe(name, 32, E8M0, choice, _NAN_SCALE, _SMALLEST_SCALE, raises=raises)
+
+
+def _four_over_six(error: str, limit: int, halves: bool) -> Recipe:
+    """Return a recipe "4 over 6". ``limit``: the largest scale for which the scale of the tensor makes room."""
+    largest, squares = _f32(limit * 6), error == "mse"
+    name = f"nvfp4-4over6-{error}{'' if limit == 448 else f'-{limit}'}{'-f16' if halves else ''}"
+    unit = "of e * x against products in f16" if halves else "of x"
+    return Recipe(
+        name,
+        16,
+        F8,
+        f"e = min({limit * 6} / amax of the tensor, max of f32); tensor scale: 1 / e; scale: (amax / 6) * e, or 1.5 "
+        f"times that where the sum of the {'squared ' if squares else ''}errors {unit} is smaller, at most 448; "
+        "element: x * min(1 / (scale * tensor scale), max of f32)",
+        "as in nvfp4-te",
+        "the scale is 0",
+        levels=partial(_mapped, largest, False),
+        rival=_Rival(partial(_mapped, largest, True), partial(_distance, largest, squares, halves)),
+    )
 
 
 NVFP4 = "nvfp4"
@@ -384,6 +485,12 @@ _TABLE = (
         "NaN: as in nvfp4; infinity: e is 1, and the infinity saturates",
         "the scale is 0",
         levels=_transformer_engine,
+    ),
+    *(
+        _four_over_six(error, limit, halves)
+        for halves in (False, True)
+        for limit in (448, 256)
+        for error in ("mae", "mse")
     ),
 )
 

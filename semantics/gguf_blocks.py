@@ -42,7 +42,8 @@ class BlockType:
     name; an element is (super_scales * scales) * elements - super_mins * mins, where a part that is not there is 1.
     ``unpack``: returns the codes of the parts of blocks, in the order of ``parts``: each [n, size / covers].
     ``adds_minimum``: the minimum is added, not subtracted. ``numbers``: by name of a part, the function from codes to
-    f32 where ggml reads the codes differently than their type does.
+    f32 where ggml reads the codes differently than their type does. ``quantize``: returns the codes of the parts of
+    blocks of f32 [n, size], if ggml's rule is a formula: for the other types it searches.
     """
 
     name: str
@@ -53,6 +54,7 @@ class BlockType:
     unpack: Callable[[Bytes], tuple[Codes, ...]]
     adds_minimum: bool = False
     numbers: Mapping[str, Callable[[Codes], Floats]] | None = None
+    quantize: Callable[[Floats], tuple[Codes, ...]] | None = None
 
 
 # --- unpacking --------------------------------------------------------------------------------------------------------
@@ -173,6 +175,60 @@ def _half_ue4m3(codes: Codes) -> Floats:
     return np.where(codes == 0x7F, np.float32(0), numbers)
 
 
+# --- quantising -------------------------------------------------------------------------------------------------------
+#
+# Source: the package gguf, ``quants.py``, whose results are those of ggml's ``quantize_row_*_ref`` without fused
+# multiply-adds. Each operation is rounded to f32, and scales to f16.
+
+
+def _inverse(d: Floats) -> Floats:
+    return np.where(d == 0, np.float32(0), np.float32(1) / d)
+
+
+def _half_codes(numbers: Floats) -> Codes:
+    return numbers.astype(np.float16).view(np.uint16)
+
+
+def _symmetric(steps: int) -> Callable[[Floats], tuple[Codes, ...]]:
+    """Return the rule of Q4_0 and Q5_0: the element that is largest in magnitude becomes -``steps``."""
+
+    def quantize(x: Floats) -> tuple[Codes, ...]:
+        at = np.abs(x).argmax(axis=1, keepdims=True)
+        d = np.take_along_axis(x, at, axis=1) / np.float32(-steps)
+        fields = np.trunc(x * _inverse(d) + np.float32(steps + 0.5)).astype(np.uint8)
+        most = np.uint8(2 * steps - 1)
+        return fields.clip(0, most) - np.uint8(steps) & most, _half_codes(d)
+
+    return quantize
+
+
+def _with_minimum(most: int) -> Callable[[Floats], tuple[Codes, ...]]:
+    """Return the rule of Q4_1 and Q5_1: the smallest element becomes 0, and the largest ``most``."""
+
+    def quantize(x: Floats) -> tuple[Codes, ...]:
+        low = x.min(axis=1, keepdims=True)
+        d = (x.max(axis=1, keepdims=True) - low) / np.float32(most)
+        fields = np.trunc((x - low) * _inverse(d) + np.float32(0.5)).astype(np.uint8)
+        return fields.clip(0, most), _half_codes(d), _half_codes(low)
+
+    return quantize
+
+
+def _to_q8_0(x: Floats) -> tuple[Codes, ...]:
+    d = np.abs(x).max(axis=1, keepdims=True) / np.float32(127)
+    scaled = x * _inverse(d)
+    whole = np.floor(np.abs(scaled))
+    # To nearest, ties away from zero.
+    rounded = np.sign(scaled) * (whole + np.floor(2 * (np.abs(scaled) - whole)))
+    return rounded.astype(np.int8).view(np.uint8), _half_codes(d)
+
+
+SMALLEST = np.float32(2.0**-118)
+"""A block whose elements are not zeros, but below this, has scales whose inverse may overflow; ggml then converts
+infinities to integers, which C leaves undefined.
+"""
+
+
 _F16 = Part("f16", 32)
 _SUPER = Part("f16", 256)
 
@@ -192,11 +248,11 @@ def _of_32(elements: str, minimums: bool = False) -> Mapping[str, Part]:
 
 
 _TABLE = (
-    BlockType("Q4_0", 2, 32, 18, _of_32("i4"), _q4_0),
-    BlockType("Q4_1", 3, 32, 20, _of_32("ui4", True), _q4_1, adds_minimum=True),
-    BlockType("Q5_0", 6, 32, 22, _of_32("i5"), _q5_0),
-    BlockType("Q5_1", 7, 32, 24, _of_32("ui5", True), _q5_1, adds_minimum=True),
-    BlockType("Q8_0", 8, 32, 34, _of_32("i8"), _q8_0),
+    BlockType("Q4_0", 2, 32, 18, _of_32("i4"), _q4_0, quantize=_symmetric(8)),
+    BlockType("Q4_1", 3, 32, 20, _of_32("ui4", True), _q4_1, adds_minimum=True, quantize=_with_minimum(15)),
+    BlockType("Q5_0", 6, 32, 22, _of_32("i5"), _q5_0, quantize=_symmetric(16)),
+    BlockType("Q5_1", 7, 32, 24, _of_32("ui5", True), _q5_1, adds_minimum=True, quantize=_with_minimum(31)),
+    BlockType("Q8_0", 8, 32, 34, _of_32("i8"), _q8_0, quantize=_to_q8_0),
     BlockType("Q2_K", 10, 256, 84, _k("ui2", "ui4", 16, True), _q2_k),
     BlockType("Q3_K", 11, 256, 110, _k("i3", "i6", 16, False), _q3_k),
     BlockType("Q4_K", 12, 256, 144, _k("ui4", "ui6", 32, True), _q4_k),

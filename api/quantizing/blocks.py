@@ -146,7 +146,8 @@ def quantize_blocks(
     ``to``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also accepts other signed
     float formats of up to 16 bits, including a `FloatFormat`.
     ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
-    "nvfp4" (torchao's order of operations) and "nvfp4-te" (TransformerEngine's), with scales of f8E4M3FN, blocks of 16
+    "nvfp4" (torchao's order of operations), "nvfp4-te" (TransformerEngine's), and "nvfp4-4over6-mae" or
+    "nvfp4-4over6-mse" (its choice between 4 and 6; "-256" and "-f16" may follow), with scales of f8E4M3FN, blocks of 16
     and a scale for the tensor. The page on quantising has the table of their rules.
     ``block``: the number of elements of a block, if it is not that of the recipe.
     ``axis``: the dimension along which the blocks lie.
@@ -248,6 +249,8 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
         if rules.name != block_scaling.NVFP4:
             raise ValueError(f"tensor_scale=None can be used only with the recipe nvfp4, not with {rules.name}")
         return None, False
+    if rules.rival is not None:
+        raise ValueError(f"the recipe {rules.name} measures errors by the amax of x: leave tensor_scale=… out")
     number = convert(given, _F32)
     if number.shape:
         raise ValueError("tensor_scale has several elements, but must be one number")

@@ -73,6 +73,8 @@ def verify(op: Operation) -> str | None:
         return f"the recipe {rules.name} makes scales of {rules.scale.name}, not of '{scales}'"
     if levels and rules.levels is None:
         return f"the recipe {rules.name} has no scale for the tensor"
+    if given and rules.rival is not None:
+        return f"the recipe {rules.name} takes no scale for the tensor: it makes one"
     if given and len(op.results) > 2:
         return "takes a scale for the tensor, or makes one, but not both"
     if rules.levels is not None and rules.name != NVFP4 and not levels:
