@@ -98,6 +98,7 @@ CONVERTING = [
     fails("hu.from_numpy(x)", "hu.Value.from_numpy", AttributeError),
     fails("hu.random.uniform(3)", "np.random", AttributeError),
     fails("hu.save('file.npy', v)", ".bits", AttributeError),
+    fails("hu.load_file('m.safetensors')", "hu.open_tensors", AttributeError),
 ]
 
 FORMATS = [
