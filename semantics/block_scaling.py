@@ -375,7 +375,8 @@ def _chosen(x: Codes, elements: Codes, found: _Levels, rounding: Rounding, rival
     errors = [
         rival.error(
             x.view(np.float32),
-            *(_widened(*each).view(np.float32) for each in ((F4, F32, codes), (F8, F32, scales))),
+            _widened(F4, F32, codes).view(np.float32),
+            _widened(F8, F32, scales).view(np.float32),
             tensor,
         )
         for scales, codes in candidates
