@@ -29,6 +29,7 @@ _EXPORTS: Mapping[str, str] = {
     "from_onnx": "halfulp.importing.lowering",
     "from_stablehlo": "halfulp.importing.lowering",
     "from_torch": "halfulp.importing.torch_programs",
+    "torch_mode": "halfulp.aten.mode",
     # Kernels of Triton
     "compare_targets": "halfulp.importing.targets",
     "from_triton": "halfulp.importing.kernels",

@@ -11,6 +11,7 @@ from halfulp import quant as quant
 from halfulp import register as register
 from halfulp.accuracies import accuracy as accuracy
 from halfulp.accuracies import program_accuracy as program_accuracy
+from halfulp.aten.mode import torch_mode as torch_mode
 from halfulp.bisecting import bisect as bisect
 from halfulp.chips.fitting import fit_accumulator as fit_accumulator
 from halfulp.chips.telling import tell_apart as tell_apart
@@ -156,6 +157,7 @@ __all__ = [
     "sensitivity",
     "sum",
     "tell_apart",
+    "torch_mode",
     "trace",
     "ulp",
     "vectors",

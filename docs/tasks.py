@@ -319,6 +319,13 @@ import torch
 module = hu.from_torch(torch.nn.Softmax(dim=-1), np.float32([0.5, 1.0, 2.0]))
 print(hu.run(module, np.float32([0.5, 1.0, 2.0])))
 """,
+            "torch_mode": """
+import torch
+
+with hu.torch_mode() as seen:
+    torch.softmax(torch.linspace(-1, 1, 64) @ torch.eye(64), -1)
+print(seen)
+""",
             "compare": """
 import jax.numpy as jnp
 

@@ -80,7 +80,7 @@ FLOORS = (
     ("measuring", "quantizing", "running"),
     ("accuracies", "bisecting", "codegen", "fixed", "p3109", "quant", "tensors", "traces"),
     ("explanations", "importing", "iree", "sensitivities", "summing"),
-    ("chips", "explorer", "golden", "plot"),
+    ("aten", "chips", "explorer", "golden", "plot"),
     ("cocotb",),
     ("command",),
     ("__main__",),

@@ -1,0 +1,206 @@
+"""Bands: what an op of PyTorch may return, by any order of additions, contraction and documented approximation.
+
+A band is the exact result of an op on its operands, with a radius: the error that rounding in the type of the
+computation can cause, added up step by step as in any analysis of rounding errors. A sum of n numbers has the radius
+n·u / (1 - n·u) · Σ|x|, which holds for every order and for fused products (N. Higham, Accuracy and Stability of
+Numerical Algorithms, sections 3.1 and 4.2). The centers are computed in a type that is wider than that of the
+computation by 29 bits (f64 for f32; 11 for f64), whose own errors are part of the radius.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Axes = int | tuple[int, ...] | None
+
+TINY = {8: 2.0**-126, 11: 2.0**-14, 24: 2.0**-126, 53: 2.0**-1022}
+"""The smallest normal number of a type of the computation, by its digits: what a result may lose if it underflows."""
+_WIDE = {8: np.float64, 11: np.float64, 24: np.float64, 53: np.longdouble}
+_SLACK = 1 + 2.0**-20
+"""For terms of second order and for the errors of the centers."""
+
+
+def gamma(count: float, unit: float) -> float:
+    """Return the relative error bound of so many roundings of a unit each; infinite if they may lose every digit."""
+    return count * unit / (1 - count * unit) if count * unit < 1 else np.inf
+
+
+def can_hold(digits: int) -> bool:
+    """Tell whether this machine has a wider type for computations with so many digits."""
+    return digits < 53 or bool(np.finfo(np.longdouble).nmant >= 63)
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Numbers with a radius each, in a computation with so many ``digits``: 24 for f32, 53 for f64, 8 and 11
+    for bf16 and f16.
+
+    ``mid``: the exact numbers. ``rad``: how far a computed number may be from them; without axes if they are exact.
+    """
+
+    mid: Array
+    rad: Array
+    digits: int
+
+    @staticmethod
+    def of(numbers: Any, digits: int) -> Band:
+        """Return exact numbers."""
+        return Band(np.asarray(numbers, _WIDE[digits]), np.zeros((), _WIDE[digits]), digits)
+
+    @property
+    def unit(self) -> float:
+        """The largest relative error of one rounding."""
+        return 2.0**-self.digits
+
+    @property
+    def size(self) -> Array:
+        """The largest magnitudes."""
+        size: Array = np.abs(self.mid) + self.rad
+        return size
+
+    def _made(self, mid: Array, rad: Array, roundings: float = 1) -> Band:
+        """Return a result that is rounded: its radius grows by so many units of it."""
+        grown = np.abs(mid) * (roundings * self.unit * _SLACK)
+        grown += rad * ((1 + roundings * self.unit) * _SLACK) + max(TINY[self.digits] * self.unit, 5e-324)
+        return Band(mid, grown, self.digits)
+
+    def _other(self, other: Band | float) -> Band:
+        if isinstance(other, Band):
+            return other
+        # A constant may be rounded to the type of the computation before.
+        rounds = self.digits <= 24 and float(np.float32(other)) != other and abs(other) != np.inf
+        found = Band.of(other, self.digits)
+        return found.within(self.unit * abs(other)) if rounds else found
+
+    def rounded(self, roundings: float = 1) -> Band:
+        """Return the numbers after so many more roundings."""
+        return self._made(self.mid, self.rad, roundings)
+
+    def within(self, absolute: float | Array) -> Band:
+        """Return the numbers with a larger radius."""
+        return Band(self.mid, self.rad + absolute, self.digits)
+
+    def __add__(self, other: Band | float) -> Band:
+        other = self._other(other)
+        return self._made(self.mid + other.mid, self.rad + other.rad)
+
+    def __sub__(self, other: Band | float) -> Band:
+        other = self._other(other)
+        return self._made(self.mid - other.mid, self.rad + other.rad)
+
+    def __rsub__(self, other: float) -> Band:
+        return self._other(other) - self
+
+    def __neg__(self) -> Band:
+        return Band(-self.mid, self.rad, self.digits)
+
+    def __mul__(self, other: Band | float) -> Band:
+        other = self._other(other)
+        rad: Array = np.zeros(())
+        if other.rad.ndim or other.rad:
+            rad = np.abs(self.mid) * other.rad
+        if self.rad.ndim or self.rad:
+            rad = rad + (np.abs(other.mid) + other.rad) * self.rad
+        return self._made(self.mid * other.mid, rad)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __truediv__(self, other: Band | float) -> Band:
+        other = self._other(other)
+        least = np.abs(other.mid) - other.rad
+        mid = self.mid / other.mid
+        if least.min(initial=1) > 0:
+            return self._made(mid, (self.rad + np.abs(mid) * other.rad) / least)
+        rad = np.where(least > 0, (self.rad + np.abs(mid) * other.rad) / np.where(least > 0, least, 1), np.inf)
+        return self._made(mid, np.where((other.rad == 0) & (self.rad == 0), 0, rad))
+
+    def __rtruediv__(self, other: float) -> Band:
+        return self._other(other) / self
+
+    def function(self, f: Callable[[Array], Array], slope: Callable[[Array], Array] | float, ulps: float) -> Band:
+        """Return a function of the numbers, that is computed with an error of so many ulp. ``slope``: the largest
+        derivative around a number: of the number, or everywhere.
+        """
+        largest = slope(self.mid) if callable(slope) else slope
+        mid = f(self.mid)
+        rad = np.where(self.rad == 0, 0, np.minimum(largest, 1e300) * self.rad)
+        return self._made(mid, rad, 2 * ulps)  # an ulp is up to two units
+
+    def exp(self, ulps: float = 1) -> Band:
+        """Return the exponential."""
+        mid = np.exp(self.mid)
+        if self.rad.max(initial=0) <= 1:  # exp(r) - 1 is then at most r + r²
+            rad = mid * (self.rad + self.rad * self.rad)
+        else:
+            rad = np.where(self.rad == 0, 0, mid * np.expm1(self.rad))
+        return self._made(mid, rad + TINY[self.digits], 2 * ulps)  # small results may become 0
+
+    def log(self, ulps: float = 1) -> Band:
+        """Return the natural logarithm."""
+        least = self.mid - self.rad
+        return self._made(
+            np.log(self.mid), np.where(least > 0, self.rad / np.where(least > 0, least, 1), np.inf), 2 * ulps
+        )
+
+    def tanh(self, ulps: float = 1) -> Band:
+        """Return the hyperbolic tangent."""
+        return self.function(np.tanh, 1.0, ulps)
+
+    def sigmoid(self) -> Band:
+        """Return 1 / (1 + exp(-x)), computed like this."""
+        return 1.0 / ((-self).exp() + 1.0)
+
+    def sqrt(self) -> Band:
+        """Return the square root."""
+        mid = np.sqrt(self.mid)
+        rad = np.where(self.rad == 0, 0, np.minimum(self.rad / np.where(mid > 0, mid, 1), np.sqrt(self.rad)))
+        return self._made(mid, np.where(mid > 0, rad, np.sqrt(self.rad)), 2)  # 1 ulp, as oneMKL computes arrays
+
+    def sum(self, axes: Axes = None, keepdims: bool = False, more: int = 0) -> Band:
+        """Return the sum over axes, in any order. ``more``: roundings of each term beside those of the sum."""
+        mid = np.sum(self.mid, axis=axes, keepdims=keepdims)
+        count = self.mid.size // max(mid.size, 1)
+        rad = np.sum(self.rad, axis=axes, keepdims=keepdims) if self.rad.ndim else self.rad * count
+        total = np.sum(np.abs(self.mid), axis=axes, keepdims=keepdims) + rad
+        tiny = count * TINY[self.digits] * self.unit if more else 0
+        return Band(mid, (rad + gamma(max(count - 1, 0) + more, self.unit) * total + tiny) * _SLACK, self.digits)
+
+    def cumsum(self, axis: int) -> Band:
+        """Return the sums of the numbers up to each, in any order."""
+        mid = np.cumsum(self.mid, axis=axis)
+        rad = np.cumsum(np.broadcast_to(self.rad, self.mid.shape), axis=axis)
+        total = np.cumsum(np.abs(self.mid), axis=axis) + rad
+        count = self.mid.shape[axis] if self.mid.ndim else 1
+        return Band(mid, (rad + gamma(count, self.unit) * total) * _SLACK, self.digits)
+
+    def mean(self, axes: Axes = None, keepdims: bool = False) -> Band:
+        """Return the mean over axes: a sum, and a division or a product by the rounded inverse."""
+        total = self.sum(axes, keepdims)
+        count = self.mid.size // max(total.mid.size, 1)
+        return (total * (1.0 / count if count else np.nan)).rounded()
+
+    def __matmul__(self, other: Band) -> Band:
+        mid = self.mid @ other.mid
+        count = self.mid.shape[-1]
+        rad = gamma(count, self.unit) * (self.size @ other.size) + count * TINY[self.digits] * self.unit
+        if self.rad.any():
+            rad = rad + np.broadcast_to(self.rad, self.mid.shape) @ other.size
+        if other.rad.any():
+            rad = rad + np.abs(self.mid) @ np.broadcast_to(other.rad, other.mid.shape)
+        return Band(mid, rad * _SLACK, self.digits)
+
+    def apply(self, move: Callable[[Array], Array]) -> Band:
+        """Return the numbers moved: reshaped, transposed, chosen."""
+        rad = self.rad if not self.rad.ndim else move(np.broadcast_to(self.rad, self.mid.shape))
+        return Band(move(self.mid), rad, self.digits)
+
+    def where(self, condition: Array, other: Band | float) -> Band:
+        """Return these numbers where a condition holds, and others elsewhere."""
+        other = self._other(other)
+        return Band(np.where(condition, self.mid, other.mid), np.where(condition, self.rad, other.rad), self.digits)

@@ -1,0 +1,301 @@
+"""The mode that judges an eager program of PyTorch: `torch_mode`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from importlib import import_module
+from typing import Any
+
+from halfulp.aten import elementwise, moves, sums
+from halfulp.aten.calls import SEVERITY, Call, NotJudged, Verdict, array_of, judge
+from halfulp.aten.elementwise import Rule
+from halfulp.fp_formats.spelling import fragment, table, table_lines, title
+from halfulp.importing.common import OWN, require
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.values.coerce import is_tensor
+
+RULES: Mapping[str, Rule] = {**elementwise.TABLE, **sums.TABLE, **moves.TABLE}
+"""What each op may return."""
+VIEWS, EMPTY, RANDOM = frozenset(moves.VIEWS), frozenset(moves.EMPTY), frozenset(moves.RANDOM)
+
+
+NARROW: Mapping[str, str] = {
+    "addmv": "the product is rounded before the addend is added",
+    "addbmm": "the products of the batches are added in the type of the tensors",
+    "_softmax": "along another axis than the last one, steps are rounded",
+    "_log_softmax": "along another axis than the last one, steps are rounded",
+    "_softmax_backward_data": "along another axis than the last one, steps are rounded",
+    "_log_softmax_backward_data": "along another axis than the last one, steps are rounded",
+    "native_batch_norm": "the scale and the shift of a channel are rounded",
+    "_native_batch_norm_legit": "the scale and the shift of a channel are rounded",
+    "_native_batch_norm_legit_no_training": "the scale and the shift of a channel are rounded",
+    "native_layer_norm_backward": "the gradients of weight and bias are added in the type of the tensors",
+    "convolution": "a transposed convolution adds columns in the type of the tensors",
+    "rsqrt": "the square root is rounded before it divides",
+    "prod": "each product is rounded",
+    "cumprod": "each product is rounded",
+    "cumsum": "each sum is rounded",
+    "embedding_dense_backward": "rows are added in the type of the tensors",
+    "index_add": "rows are added in the type of the tensors",
+    "index_put": "elements are added in the type of the tensors",
+    "scatter_add": "elements are added in the type of the tensors",
+    "max_pool2d_with_indices_backward": "elements are added in the type of the tensors",
+}
+"""Ops that ATen computes on a CPU, for types of 16 bits, not in f32 throughout, and how, as measured in torch 2.13."""
+
+
+@dataclass(frozen=True)
+class SeenOp:
+    """One call of an op that a `TorchJudge` saw.
+
+    ``number``: how many calls came before it. ``name``: such as ``aten.mm``. ``place``: the line of the program, as
+    ``file:line``. ``verdict``: None if the call is not judged, and ``reason`` says why. ``hashes``: of its results, if
+    they were asked for.
+    """
+
+    number: int
+    name: str
+    place: str
+    types: str
+    verdict: Verdict | None
+    reason: str = ""
+    hashes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.verdict is None:
+            return f"{self.number}: {self.name} at {self.place}: not judged: {self.reason}"
+        text = (
+            f"{self.number}: {self.name} {self.types} at {self.place}: {self.verdict.kind}, {self.verdict.ulp:.3g} ulp"
+        )
+        if self.verdict.at is not None:
+            index, found, exact = self.verdict.at
+            text += f"; {self.verdict.wrong:,} elements, at {list(index)}: {found:.9g}, exactly {exact:.17g}"
+        return text
+
+
+class TorchJudge:
+    """What `torch_mode` saw: each op of a program, with its verdict.
+
+    ``ops``: a `SeenOp` for each call, in order.
+    """
+
+    def __init__(self) -> None:
+        self.ops: list[SeenOp] = []
+
+    @property
+    def first(self) -> SeenOp | None:
+        """The first call with a result that nothing explains; None if there is none."""
+        return next((op for op in self.ops if op.verdict is not None and op.verdict.kind == "unexplained"), None)
+
+    @property
+    def unexplained(self) -> list[SeenOp]:
+        """All calls with results that nothing explains."""
+        return [op for op in self.ops if op.verdict is not None and op.verdict.kind == "unexplained"]
+
+    @property
+    def not_judged(self) -> Counter[str]:
+        """How often calls were not judged, by the name of the op and the reason."""
+        return Counter(f"{op.name}: {op.reason}" for op in self.ops if op.verdict is None)
+
+    def first_difference(self, other: TorchJudge) -> tuple[SeenOp | None, SeenOp | None] | None:
+        """Compare with another run of the same program, by the hashes of all results. Return the first call that
+        differs, in both runs; None if no call differs. Both runs need ``hashes=True``.
+        """
+        for one, two in zip(self.ops, other.ops, strict=False):
+            if (one.name, one.hashes) != (two.name, two.hashes):
+                return one, two
+        if len(self.ops) == len(other.ops):
+            return None
+        count = min(len(self.ops), len(other.ops))
+        return next(iter(self.ops[count:]), None), next(iter(other.ops[count:]), None)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return one row for each op: its name, its calls, the calls by verdict, and the largest distance in ulp."""
+        by_name: dict[str, list[SeenOp]] = {}
+        for op in self.ops:
+            by_name.setdefault(op.name, []).append(op)
+        rows = []
+        for name, calls in by_name.items():
+            verdicts = [op.verdict for op in calls if op.verdict is not None]
+            counts = Counter(verdict.kind for verdict in verdicts)
+            largest = max((verdict.ulp for verdict in verdicts), default=None)
+            numbers = (len(calls), *(counts[kind] for kind in SEVERITY), len(calls) - len(verdicts))
+            rows.append((name, *(f"{each:,}" for each in numbers), "" if largest is None else f"{largest:.3g}"))
+        return rows
+
+    @property
+    def _notes(self) -> list[str]:
+        first = self.first
+        found = "no op is unexplained" if first is None else f"the first that nothing explains is {first}"
+        skipped = [f"not judged, {count:,} times {what}" for what, count in self.not_judged.most_common()]
+        return [f"{len(self.ops):,} calls; {found}", *skipped]
+
+    def __repr__(self) -> str:
+        return "\n".join([*table_lines([_HEAD, *self.rows()]), *self._notes])
+
+    def _repr_html_(self) -> str:
+        rows = table([tuple(map(escape, row)) for row in self.rows()], _HEAD)
+        return fragment(title("Ops of PyTorch"), rows, *(f"<p>{escape(text)}</p>" for text in self._notes))
+
+
+_HEAD = ("op", "calls", *SEVERITY, "not judged", "max ulp")
+
+
+def torch_mode(*, hashes: bool = False, stop: bool = False) -> Any:
+    """Return a context manager that judges each op of an eager program of PyTorch inside of it, also those of autograd.
+
+    ``hashes``: keep a hash of each result, to compare two runs by ``first_difference``.
+    ``stop``: raise HalfulpError at the first op whose result nothing explains.
+
+    Each op of ATen runs as usual, and its results are compared with exact ones, computed by halfulp from the same
+    operands. The verdict is one of:
+
+    - equal: the same elements, or each number correctly rounded;
+    - order: within the bound of rounding errors of any order of additions, with or without fused products;
+    - approximation: within the documented error of the functions that the op computes;
+    - narrow: the op is known to round sums or steps to the type of 16 bits of its tensors, and is within that bound;
+    - unexplained: none of these.
+
+    An op without a rule is counted as not judged, and so are random numbers and what a rule does not cover. The value
+    of the ``with`` statement has ``ops``, ``first``, ``unexplained``, ``not_judged``, and prints as a table.
+
+        >>> with hu.torch_mode() as seen:
+        ...     loss(model(x), y).backward()
+        >>> seen.first
+
+    Raises Unsupported if torch is not installed.
+    """
+    require("torch", "hu.torch_mode")
+    return _mode_class()(hashes, stop)
+
+
+_OTHERS = frozenset(("profiler", "prim"))
+"""Namespaces of ops that compute nothing."""
+
+_CLASSES: list[type[Any]] = []
+
+
+def _mode_class() -> type[Any]:
+    """Return the class of the mode, which is made at its first use, since its base is of torch."""
+    if _CLASSES:
+        return _CLASSES[0]
+    torch: Any = import_module("torch")
+    base: Any = import_module("torch.utils._python_dispatch").TorchDispatchMode
+    hidden = (os.path.join(os.path.dirname(torch.__file__), ""), OWN)
+
+    class Mode(base):  # type: ignore[misc]
+        def __init__(self, hashes: bool, stop: bool) -> None:
+            super().__init__()
+            self.seen, self._hashes, self._stop = TorchJudge(), hashes, stop
+
+        def __enter__(self) -> TorchJudge:
+            super().__enter__()
+            return self.seen
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func.namespace in _OTHERS:
+                return func(*args, **(kwargs or {}))
+            op, out = seen_call(func, args, kwargs or {}, len(self.seen.ops), _place(hidden), self._hashes)
+            self.seen.ops.append(op)
+            if self._stop and op.verdict is not None and op.verdict.kind == "unexplained":
+                raise HalfulpError(f"nothing explains the result of {op}")
+            return out
+
+    _CLASSES.append(Mode)
+    return Mode
+
+
+def _place(hidden: Sequence[str]) -> str:
+    """Return the innermost line of the user's program."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(hidden) and not file.startswith("<frozen"):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "unknown"
+
+
+def seen_call(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], number: int, place: str, hashes: bool
+) -> tuple[SeenOp, Any]:
+    """Run an op, and judge its results. Return the record and the results."""
+    schema = func._schema
+    name = schema.name.rpartition("::")[2]
+    plain = _plain_name(name)
+    rule = RULES.get(plain)
+    given = _bound(schema, args, kwargs)
+    if rule is not None and (schema.is_mutable or plain in _OVERWRITES):
+        given = {key: _copied(each) for key, each in given.items()}
+    out = func(*args, **kwargs)
+    results = list(out) if isinstance(out, list | tuple) else [out]
+    tensors = [each for each in results if is_tensor(each)]
+    verdict: Verdict | None = None
+    reason = ""
+    if plain in VIEWS:
+        verdict = Verdict("equal", 0.0)
+    elif plain in EMPTY:
+        reason = "its result holds nothing"
+    elif plain in RANDOM:
+        reason = "random numbers"
+    elif rule is None:
+        reason = "no rule"
+    elif not tensors:
+        reason = "no tensor in its results"
+    elif any(each.is_complex() for each in (*tensors, *filter(is_tensor, given.values()))):
+        reason = "complex numbers"
+    else:
+        try:
+            verdict = judge(rule(Call(plain, given, results)), results)
+            if verdict.kind == "unexplained" and plain in NARROW:
+                again = judge(rule(Call(plain, given, results, narrow=True)), results)
+                verdict = again if again.kind == "unexplained" else replace(verdict, kind="narrow", wrong=0, at=None)
+        except NotJudged as why:
+            reason = str(why)
+        except (HalfulpError, KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
+            reason = f"its rule does not cover this call ({type(why).__name__}: {why})"
+    kept = tuple(_hash(each) for each in tensors) if hashes else ()
+    types_ = ", ".join(str(each.dtype).rpartition(".")[2] + str(list(each.shape)) for each in tensors)
+    prefix = schema.name.partition("::")[0]
+    return SeenOp(number, f"{prefix}.{name}", place, types_, verdict, reason, kept), out
+
+
+_OVERWRITES = frozenset(("native_batch_norm", "_native_batch_norm_legit"))
+
+
+def _plain_name(name: str) -> str:
+    """Return the name of an op without the mark of ops that write into their argument."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _bound(schema: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by their names."""
+    found = {}
+    for place, argument in enumerate(schema.arguments):
+        if place < len(args):
+            found[argument.name] = args[place]
+        elif argument.name in kwargs:
+            found[argument.name] = kwargs[argument.name]
+        else:
+            found[argument.name] = argument.default_value
+    return found
+
+
+def _copied(given: Any) -> Any:
+    if is_tensor(given):
+        return given.detach().clone()
+    return [_copied(each) for each in given] if isinstance(given, list | tuple) else given
+
+
+def _hash(tensor: Any) -> str:
+    try:
+        data = array_of(tensor).tobytes()
+    except (HalfulpError, TypeError, ValueError):
+        return "unknown"
+    return hashlib.blake2b(data, digest_size=8).hexdigest()

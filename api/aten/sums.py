@@ -1,0 +1,884 @@
+"""Ops of PyTorch that add: reductions, products of matrices, convolutions, norms, softmax, attention, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from halfulp.aten.bands import TINY, Array, Axes, Band, gamma
+from halfulp.aten.calls import Call, Exact, Expected, NotJudged, Within
+from halfulp.aten.elementwise import Rule
+
+# --- reductions -------------------------------------------------------------------------------------------------------
+
+
+def axes_of(call: Call, name: str = "dim") -> Axes:
+    """Return the axes over which a call reduces: None for all."""
+    given = call[name]
+    if not call["self"].ndim:
+        return None
+    if given is None or (isinstance(given, list | tuple) and not given):
+        return None
+    return int(given) if isinstance(given, int) else tuple(given)
+
+
+def _whole(array: Array) -> bool:
+    return array.dtype.kind in "biu"
+
+
+def total(call: Call) -> Sequence[Expected]:
+    """Return a sum."""
+    axes, keep = axes_of(call), bool(call["keepdim"])
+    if _whole(call.array("self")):
+        return [Exact([np.sum(call.array("self"), axis=axes, keepdims=keep, dtype=call.dtype)])]
+    return [Within(call.band("self").sum(axes, keep))]
+
+
+def mean(call: Call) -> Sequence[Expected]:
+    """Return a mean."""
+    return [Within(call.band("self").mean(axes_of(call), bool(call["keepdim"])))]
+
+
+def product(call: Call) -> Sequence[Expected]:
+    """Return a product: each factor adds one rounding."""
+    axes, keep = axes_of(call), bool(call["keepdim"])
+    if _whole(call.array("self")):
+        return [Exact([np.prod(call.array("self"), axis=axes, keepdims=keep, dtype=call.dtype)])]
+    x = call.band("self")
+    mid = np.prod(x.mid, axis=axes, keepdims=keep)
+    count = x.mid.size // max(mid.size, 1)
+    return [Within(Band.of(mid, x.digits).within(gamma(count, x.unit) * np.abs(mid) + TINY[x.digits]))]
+
+
+def running_product(call: Call) -> Sequence[Expected]:
+    """Return the products up to each element."""
+    axis = int(call["dim"])
+    if _whole(call.array("self")):
+        return [Exact([np.cumprod(call.array("self"), axis=axis, dtype=call.dtype)])]
+    x = call.band("self")
+    mid = np.cumprod(x.mid, axis=axis)
+    count = x.mid.shape[axis] if x.mid.ndim else 1
+    return [Within(Band.of(mid, x.digits).within(gamma(count, x.unit) * np.abs(mid) + TINY[x.digits]))]
+
+
+def total_of_numbers(call: Call) -> Sequence[Expected]:
+    """Return a sum without the NaNs."""
+    x = call.band("self")
+    return [Within(x.where(~np.isnan(x.mid), 0.0).sum(axes_of(call), bool(call["keepdim"])))]
+
+
+def running_sum(call: Call) -> Sequence[Expected]:
+    """Return the sums up to each element."""
+    axis = int(call["dim"])
+    if _whole(call.array("self")):
+        return [Exact([np.cumsum(call.array("self"), axis=axis, dtype=call.dtype)])]
+    return [Within(call.band("self").cumsum(axis))]
+
+
+def _variance(x: Band, axes: Axes, keep: bool, correction: float) -> tuple[Band, Band]:
+    """Return the variance and the mean, as one pass after Welford or two passes compute them."""
+    mean = x.mean(axes, True)
+    centered = x.mid - mean.mid
+    count = x.mid.size // max(mean.mid.size, 1)
+    squares = np.sum(centered**2, axis=axes, keepdims=True)
+    mid = squares / max(count - correction, 0) if count > correction else squares * np.nan
+    # Chan, Golub, LeVeque, 1983: the relative error is at most about n · u · κ, κ² = 1 + mean² / variance.
+    spread = np.sqrt(np.sum(x.mid**2, axis=axes, keepdims=True) * squares) / max(count - correction, 1)
+    shift = gamma(count, x.unit) * np.sqrt(np.sum(x.mid**2, axis=axes, keepdims=True) / max(count, 1))
+    rad = gamma(count + 4, x.unit) * (mid + 2 * spread) + shift**2
+    found = Band(mid, np.nan_to_num(rad, nan=0.0), x.digits)
+    shape = np.sum(x.mid, axis=axes, keepdims=keep).shape
+    return found.apply(lambda a: a.reshape(shape)), mean.apply(lambda a: a.reshape(shape))
+
+
+def variance(call: Call) -> Sequence[Expected]:
+    """Return a variance or standard deviation, and for var_mean the mean."""
+    correction = call["correction"]
+    if correction is None:
+        correction = 0 if call["unbiased"] is False else 1
+    with np.errstate(all="ignore"):
+        found, center = _variance(call.band("self"), axes_of(call), bool(call["keepdim"]), float(correction))
+        first = found.sqrt() if call.name.startswith("std") else found
+    return [Within(first), Within(center)]
+
+
+def norm(call: Call) -> Sequence[Expected]:
+    """Return the 1-, 2- or maximum norm."""
+    order = call["ord"] if "ord" in call.arguments else call["p"]
+    order = 2 if order is None else float(order)
+    x, axes, keep = call.band("self"), axes_of(call), bool(call["keepdim"])
+    if order == 2:
+        return [Within((x * x).sum(axes, keep).sqrt())]
+    if order == 1:
+        return [Within(Band(np.abs(x.mid), x.rad, x.digits).sum(axes, keep))]
+    if order == np.inf:
+        return [Within(Band.of(np.max(np.abs(x.mid), axis=axes, keepdims=keep), x.digits))]
+    raise NotJudged(f"the norm of order {order}")
+
+
+def extreme(f: Callable[..., Array], index: Callable[..., Array]) -> Rule:
+    """Return the rule of a maximum or minimum, over all elements or one axis, with the places of the elements."""
+
+    def rule(call: Call) -> Sequence[Expected]:
+        x = call.array("self")
+        numbers = x.astype(np.float32) if x.dtype.kind == "V" else x
+        if "dim" not in call.arguments or call["dim"] is None or call.name in ("amax", "amin"):
+            return [
+                Exact(
+                    [np.asarray(f(numbers, axis=axes_of(call), keepdims=bool(call["keepdim"]))).astype(x.dtype)], True
+                )
+            ]
+        axis, keep = int(call["dim"]), bool(call["keepdim"])
+        wanted = np.asarray(f(numbers, axis=axis, keepdims=keep)).astype(x.dtype)
+        return [Exact([wanted], True), _place(call, numbers, 1, axis, keep, index)]
+
+    return rule
+
+
+def _place(call: Call, numbers: Array, result: int, axis: int, keep: bool, index: Callable[..., Array]) -> Expected:
+    """Return the places of extreme elements: those that were returned, if the elements there are as good."""
+    found = np.asarray(call.results[result].numpy())
+    best = index(numbers, axis=axis)
+    places = found if keep else np.expand_dims(found, axis)
+    ours = np.expand_dims(best, axis)
+    same = np.take_along_axis(numbers, places, axis) == np.take_along_axis(numbers, ours, axis)
+    return Exact([np.where(same, places, ours).reshape(found.shape)])
+
+
+def place(index: Callable[..., Array]) -> Rule:
+    """Return the rule of argmax or argmin: any of equal elements."""
+
+    def rule(call: Call) -> Sequence[Expected]:
+        x = call.array("self")
+        numbers = x.astype(np.float32) if x.dtype.kind == "V" else x
+        if call["dim"] is None:
+            found = int(call.results[0])
+            best = int(index(numbers))
+            return [Exact([np.asarray(found if numbers.reshape(-1)[found] == numbers.reshape(-1)[best] else best)])]
+        return [_place(call, numbers, 0, int(call["dim"]), bool(call["keepdim"]), index)]
+
+    return rule
+
+
+def truth(f: Callable[..., Array]) -> Rule:
+    """Return the rule of all or any."""
+    return lambda call: [
+        Exact(
+            [np.asarray(f(call.array("self"), axis=axes_of(call), keepdims=bool(call["keepdim"]))).astype(call.dtype)]
+        )
+    ]
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+MOST_PRODUCTS = 1 << 27
+"""The products of f64 that are judged in one call: they are computed without a library."""
+
+
+def multiplied(one: Band, other: Band) -> Band:
+    """Return a product of matrices, or of vectors, in any order of additions. Raises NotJudged."""
+    if one.digits == 53 and one.mid.size * other.mid.shape[-1] > MOST_PRODUCTS:
+        raise NotJudged(f"more than {MOST_PRODUCTS} products of f64")
+    return one @ other
+
+
+def matrices(first: str, second: str) -> Rule:
+    """Return the rule of a product of two matrices, of batches of them, or of a matrix and a vector."""
+
+    def rule(call: Call) -> Sequence[Expected]:
+        one, other = call.array(first), call.array(second)
+        if _whole(one):
+            return [Exact([np.matmul(one, other)])]
+        return [Within(multiplied(call.band(first), call.band(second)))]
+
+    return rule
+
+
+def with_addend(addend: str, first: str, second: str, batches: bool = False) -> Rule:
+    """Return the rule of beta · addend + alpha · first · second."""
+
+    def rule(call: Call) -> Sequence[Expected]:
+        found = multiplied(call.band(first), call.band(second))
+        if batches:
+            found = found.sum(0)
+        alpha, beta = (1.0 if call[name] is None else float(call[name]) for name in ("alpha", "beta"))
+        found = found if alpha == 1 else found * alpha
+        if beta == 0:
+            return [Within(found)]
+        other = call.band(addend)
+        return [Within(found + (other if beta == 1 else other * beta))]
+
+    return rule
+
+
+def outer(call: Call) -> Sequence[Expected]:
+    """Return the products of all pairs."""
+    return [Within(call.band("self").apply(lambda a: a[:, None]) * call.band("vec2"))]
+
+
+def linear(call: Call) -> Sequence[Expected]:
+    """Return x · weightᵀ + bias."""
+    name = "self" if "self" in call.arguments else "input"
+    found = multiplied(call.band(name), call.band("weight").apply(np.transpose))
+    return [Within(found + call.band("bias") if call.has("bias") else found)]
+
+
+# --- convolutions -----------------------------------------------------------------------------------------------------
+
+
+def _pair(value: Any, rank: int) -> tuple[int, ...]:
+    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    return values * rank if len(values) == 1 else values
+
+
+def _windows(x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    """Return the windows of an array (…, spatial): (…, places, kernel), without a copy."""
+    rank = len(kernel)
+    spatial = x.shape[-rank:]
+    places = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(spatial, kernel, stride, dilation, strict=True)]
+    strides = x.strides[-rank:]
+    moved = [a * s for a, s in zip(strides, stride, strict=True)]
+    inside = [a * d for a, d in zip(strides, dilation, strict=True)]
+    return np.lib.stride_tricks.as_strided(
+        x, (*x.shape[:-rank], *places, *kernel), (*x.strides[:-rank], *moved, *inside), writeable=False
+    )
+
+
+def _padded(x: Array, padding: Sequence[int], value: float = 0.0) -> Array:
+    widths = [(0, 0)] * (x.ndim - len(padding)) + [(p, p) for p in padding]
+    return np.pad(x, widths, constant_values=value) if any(padding) else np.ascontiguousarray(x)
+
+
+@np.errstate(all="ignore")
+def _convolved(
+    x: Band, weight: Band, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int
+) -> Band:
+    """Return a convolution, each result a sum of products in any order."""
+    kernel = weight.mid.shape[2:]
+    rank = len(kernel)
+    batch, outputs = x.mid.shape[0], weight.mid.shape[0]
+    windows = x.apply(lambda a: _windows(_padded(a, padding), kernel, stride, dilation))
+    places = windows.mid.shape[2 : 2 + rank]
+    inputs = weight.mid.shape[1]
+    order = (1, 0, *range(2, 2 + rank), *range(2 + rank, 2 + 2 * rank))
+
+    def columns(a: Array) -> Array:  # (groups, batch · places, inputs · kernel)
+        parts = a.transpose(order).reshape(groups, inputs, batch * int(np.prod(places)), -1)
+        return parts.transpose(0, 2, 1, 3).reshape(groups, batch * int(np.prod(places)), -1)
+
+    def rows(a: Array) -> Array:  # (groups, inputs · kernel, outputs of the group)
+        return a.reshape(groups, outputs // groups, -1).transpose(0, 2, 1)
+
+    found = multiplied(windows.apply(columns), weight.apply(rows))
+
+    def back(a: Array) -> Array:
+        parts = a.reshape(groups, batch, *places, outputs // groups)
+        return np.moveaxis(np.moveaxis(parts, -1, 1).reshape(outputs, batch, *places), 0, 1)
+
+    return found.apply(back)
+
+
+def _shape_of(call: Call, rank: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    return _pair(call["stride"], rank), _pair(call["padding"], rank), _pair(call["dilation"], rank)
+
+
+def _spread(x: Array, stride: Sequence[int]) -> Array:
+    """Return an array with zeros between its elements."""
+    shape = [(n - 1) * s + 1 for n, s in zip(x.shape[2:], stride, strict=True)]
+    wide = np.zeros((*x.shape[:2], *shape), x.dtype)
+    key: Any = (..., *(slice(None, None, s) for s in stride))
+    wide[key] = x
+    return wide
+
+
+def _transposed(
+    x: Band,
+    weight: Band,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    shape: Sequence[int],
+) -> Band:
+    """Return a transposed convolution, which is the gradient of a convolution for its argument of a shape."""
+    kernel = weight.mid.shape[2:]
+    rank = len(kernel)
+
+    def flipped(a: Array) -> Array:  # (inputs, outputs / groups, kernel) to (outputs, inputs / groups, kernel)
+        parts = a.reshape(groups, a.shape[0] // groups, *a.shape[1:]).swapaxes(1, 2)
+        return np.flip(parts.reshape(-1, a.shape[0] // groups, *kernel), tuple(range(2, 2 + rank)))
+
+    edges = [d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True)]
+    wide = x.apply(lambda a: _spread(a, stride))
+    # Output sizes that the stride leaves open are filled with zeros at the end.
+    ends = [
+        n - (m + 2 * e - d * (k - 1)) + e
+        for n, m, e, d, k in zip(shape, wide.mid.shape[2:], edges, dilation, kernel, strict=True)
+    ]
+
+    def placed(a: Array) -> Array:
+        widths = [(0, 0), (0, 0), *((max(e, 0), max(f, 0)) for e, f in zip(edges, ends, strict=True))]
+        cut = tuple(slice(max(-e, 0), n - max(-f, 0)) for e, f, n in zip(edges, ends, a.shape[2:], strict=True))
+        return np.pad(a[(slice(None), slice(None), *cut)], widths)
+
+    ones = (1,) * rank
+    return _convolved(wide.apply(placed), weight.apply(flipped), ones, (0,) * rank, dilation, groups)
+
+
+def convolution(call: Call) -> Sequence[Expected]:
+    """Return a convolution, forward or transposed, with its bias."""
+    x, weight = call.band("input"), call.band("weight")
+    rank = weight.mid.ndim - 2
+    if x.mid.ndim != rank + 2:
+        raise NotJudged("a convolution without batches")
+    stride, padding, dilation = _shape_of(call, rank)
+    groups = int(call["groups"] or 1)
+    if call["transposed"]:
+        found = _transposed(x, weight, stride, padding, dilation, groups, call.results[0].shape[2:])
+    else:
+        found = _convolved(x, weight, stride, padding, dilation, groups)
+    if call.has("bias"):
+        found = found + call.band("bias").apply(lambda a: a.reshape(-1, *(1,) * rank))
+    return [Within(found)]
+
+
+def convolution_backward(call: Call) -> Sequence[Expected]:
+    """Return the gradients of a convolution for its argument, its weights and its bias."""
+    grad, x, weight = call.band("grad_output"), call.band("input"), call.band("weight")
+    rank = weight.mid.ndim - 2
+    stride, padding, dilation = _shape_of(call, rank)
+    groups = int(call["groups"] or 1)
+    if call["transposed"]:
+        raise NotJudged("the gradient of a transposed convolution")
+    wanted = call["output_mask"]
+    found: list[Expected] = [None, None, None]
+    if wanted[0]:
+        found[0] = Within(_transposed(grad, weight, stride, padding, dilation, groups, x.mid.shape[2:]))
+    if wanted[1]:
+        found[1] = Within(_weight_gradient(grad, x, weight.mid.shape, stride, padding, dilation, groups))
+    if wanted[2]:
+        found[2] = Within(grad.sum((0, *range(2, 2 + rank))))
+    return found
+
+
+def _weight_gradient(
+    grad: Band,
+    x: Band,
+    shape: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Band:
+    kernel, rank = shape[2:], len(shape) - 2
+    windows = x.apply(lambda a: _windows(_padded(a, padding), kernel, stride, dilation))
+    places = grad.mid.shape[2:]
+    windows = windows.apply(lambda a: a[(slice(None), slice(None), *(slice(n) for n in places))])
+    count = grad.mid.shape[0] * int(np.prod(places))
+
+    def rows(a: Array) -> Array:  # (groups, outputs of the group, batch · places)
+        return np.moveaxis(a, 1, 0).reshape(groups, shape[0] // groups, count)
+
+    def columns(a: Array) -> Array:  # (groups, batch · places, inputs of the group · kernel)
+        parts = np.moveaxis(a, 1, 0).reshape(groups, shape[1], count, -1)
+        return parts.transpose(0, 2, 1, 3).reshape(groups, count, -1)
+
+    del rank
+    return multiplied(grad.apply(rows), windows.apply(columns)).apply(lambda a: a.reshape(shape))
+
+
+def average_pool(call: Call) -> Sequence[Expected]:
+    """Return the means of windows."""
+    kernel = _pair(call["kernel_size"], 2)
+    stride = _pair(call["stride"], 2) if call["stride"] else kernel
+    padding = _pair(call["padding"] or 0, 2)
+    if call["ceil_mode"] or call["divisor_override"] or (any(padding) and call["count_include_pad"] is False):
+        raise NotJudged("windows of several sizes")
+    x = call.band("self")
+    windows = x.apply(lambda a: _windows(_padded(a, padding), kernel, stride, (1, 1)))
+    return [Within((windows.sum((-2, -1)) * (1.0 / (kernel[0] * kernel[1]))).rounded())]
+
+
+def adaptive_pool(call: Call) -> Sequence[Expected]:
+    """Return the means of windows of one size, whose number is given."""
+    x = call.band("self")
+    sizes = _pair(call["output_size"], 2)
+    kernel = tuple(n // m for n, m in zip(x.mid.shape[-2:], sizes, strict=True))
+    if any(n % m for n, m in zip(x.mid.shape[-2:], sizes, strict=True)):
+        raise NotJudged("windows of several sizes")
+    windows = x.apply(lambda a: _windows(np.ascontiguousarray(a), kernel, kernel, (1, 1)))
+    return [Within((windows.sum((-2, -1)) * (1.0 / (kernel[0] * kernel[1]))).rounded())]
+
+
+def largest_pool(call: Call) -> Sequence[Expected]:
+    """Return the largest elements of windows, and not their places."""
+    kernel = _pair(call["kernel_size"], 2)
+    stride = _pair(call["stride"], 2) if call["stride"] else kernel
+    if call["ceil_mode"]:
+        raise NotJudged("windows of several sizes")
+    x = call.array("self")
+    numbers = _padded(x.astype(np.float64), _pair(call["padding"] or 0, 2), -np.inf)
+    windows = _windows(numbers, kernel, stride, _pair(call["dilation"] or 1, 2))
+    found = windows.max((-2, -1))
+    return [
+        Exact([found.astype(np.float32).astype(x.dtype) if x.dtype.kind == "V" else found.astype(x.dtype)], True),
+        None,
+    ]
+
+
+def largest_pool_backward(call: Call) -> Sequence[Expected]:
+    """Return the gradient of the largest elements, at the places that are given."""
+    grad, places = call.band("grad_output"), call.array("indices")
+    shape = call.array("self").shape
+    return [Within(_scattered(grad, places, shape, 2))]
+
+
+def _scattered(values: Band, places: Array, shape: Sequence[int], rank: int) -> Band:
+    """Return sums of values at flat places of the last axes, in any order."""
+    size = int(np.prod(shape[-rank:]))
+    rows = int(np.prod(shape[:-rank]))
+    flat = (np.arange(rows)[:, None] * size + places.reshape(rows, -1)).reshape(-1)
+    return sums_at(values.apply(lambda a: a.reshape(-1)), flat, rows * size).apply(lambda a: a.reshape(shape))
+
+
+def sums_at(values: Band, places: Array, size: int) -> Band:
+    """Return the sums of the values that belong to each of so many places, in any order, each sum rounded."""
+    mid = np.bincount(places, values.mid.astype(np.float64), size)
+    total = np.bincount(places, values.size.astype(np.float64), size)
+    counts = np.bincount(places, minlength=size)
+    return Band(mid, gamma(float(counts.max(initial=0)) + 1, values.unit) * total, values.digits)
+
+
+# --- norms of layers --------------------------------------------------------------------------------------------------
+
+
+def _scaled(x: Band, weight: Band | None, bias: Band | None) -> Band:
+    found = x if weight is None else x * weight
+    return found if bias is None else found + bias
+
+
+def _optional(call: Call, name: str, shape: Callable[[Array], Array] = np.asarray) -> Band | None:
+    return call.band(name).apply(shape) if call.has(name) else None
+
+
+@np.errstate(all="ignore")
+def layer_norm(call: Call) -> Sequence[Expected]:
+    """Return (x - mean) / sqrt(variance + eps) · weight + bias, the mean, and 1 / sqrt(variance + eps)."""
+    x = call.band("input")
+    axes = tuple(range(-len(call["normalized_shape"]), 0))
+    spread, mean = _variance(x, axes, True, 0)
+    inverse = (1.0 / (spread + float(call["eps"])).sqrt()).rounded()
+    # Some kernels compute x · (weight · inverse) + (bias - mean · weight · inverse).
+    found = _scaled((x - mean) * inverse, _optional(call, "weight"), _optional(call, "bias"))
+    scale = inverse if not call.has("weight") else inverse * call.band("weight")
+    found = found.within(8 * x.unit * (np.abs(x.mid) + np.abs(mean.mid)) * np.abs(scale.mid))
+    return [Within(found, "approximation"), Within(mean), Within(inverse, "approximation")]
+
+
+@np.errstate(all="ignore")
+def layer_norm_backward(call: Call) -> Sequence[Expected]:
+    """Return the gradients of a layer norm for its argument, weight and bias."""
+    grad, x = call.band("grad_out"), call.band("input")
+    mean, inverse = call.band("mean"), call.band("rstd")
+    axes = tuple(range(-len(call["normalized_shape"]), 0))
+    count = int(np.prod([x.mid.shape[a] for a in axes]))
+    hat = (x - mean) * inverse
+    weighted = grad * call.band("weight") if call.has("weight") else grad
+    first = weighted.sum(axes, True) * (1.0 / count)
+    second = hat * ((weighted * hat).sum(axes, True) * (1.0 / count))
+    found = (weighted - first - second) * inverse
+    found = found.within(
+        8
+        * x.unit
+        * (weighted.size + np.abs(first.mid) + np.abs(second.mid) + _cross(second, x, mean, inverse))
+        * inverse.size
+    )
+    rest = tuple(range(x.mid.ndim - len(axes)))
+    wanted = call["output_mask"]
+    parts = [Within(found, "approximation"), Within((grad * hat).sum(rest)), Within(grad.sum(rest))]
+    return [part if want else None for part, want in zip(parts, wanted, strict=True)]
+
+
+def _cross(second: Band, x: Band, mean: Band, inverse: Band) -> Array:
+    """Return the size of the terms of a kernel that multiplies x and the mean apart."""
+    hat = np.abs((x.mid - mean.mid) * inverse.mid)
+    parts = (np.abs(x.mid) + np.abs(mean.mid)) * np.abs(inverse.mid)
+    size: Array = np.abs(second.mid) * parts / np.maximum(hat, 1e-30)
+    return size
+
+
+def _channels(rank: int) -> Callable[[Array], Array]:
+    return lambda a: a.reshape(1, -1, *(1,) * (rank - 2))
+
+
+@np.errstate(all="ignore")
+def batch_norm(call: Call) -> Sequence[Expected]:
+    """Return the normed batch; in training also the mean and 1 / sqrt(variance + eps) of the batch."""
+    x = call.band("input")
+    shape = _channels(x.mid.ndim)
+    training = bool(call["training"]) if "training" in call.arguments else call.name == "_native_batch_norm_legit"
+    axes = (0, *range(2, x.mid.ndim))
+    if training:
+        spread, mean = _variance(x, axes, True, 0)
+    else:
+        spread, mean = call.band("running_var").apply(shape), call.band("running_mean").apply(shape)
+    inverse = (1.0 / (spread + float(call["eps"])).sqrt()).rounded()
+    found = _scaled((x - mean) * inverse, _optional(call, "weight", shape), _optional(call, "bias", shape))
+    scale = inverse if not call.has("weight") else inverse * call.band("weight").apply(shape)
+    found = found.within(8 * x.unit * (np.abs(x.mid) + np.abs(mean.mid)) * np.abs(scale.mid))
+    if not training:
+        return [Within(found, "approximation"), None, None]
+    flat = [each.apply(np.ravel) for each in (mean, inverse)]
+    return [Within(found, "approximation"), Within(flat[0]), Within(flat[1], "approximation")]
+
+
+@np.errstate(all="ignore")
+def group_norm(call: Call) -> Sequence[Expected]:
+    """Return the normed groups of channels, the means and 1 / sqrt(variance + eps)."""
+    x = call.band("input")
+    batch, groups = x.mid.shape[0], int(call["group"])
+    parts = x.apply(lambda a: a.reshape(batch, groups, -1))
+    spread, mean = _variance(parts, -1, True, 0)
+    inverse = (1.0 / (spread + float(call["eps"])).sqrt()).rounded()
+    shape = _channels(x.mid.ndim)
+    plain = ((parts - mean) * inverse).within(8 * x.unit * (np.abs(parts.mid) + np.abs(mean.mid)) * inverse.mid)
+    found = _scaled(
+        plain.apply(lambda a: a.reshape(x.mid.shape)), _optional(call, "weight", shape), _optional(call, "bias", shape)
+    )
+    pair = [each.apply(lambda a: a.reshape(batch, groups)) for each in (mean, inverse)]
+    return [Within(found, "approximation"), Within(pair[0]), Within(pair[1], "approximation")]
+
+
+def rms_norm(call: Call) -> Sequence[Expected]:
+    """Return x / sqrt(mean(x²) + eps) · weight."""
+    x = call.band("input")
+    axes = tuple(range(-len(call["normalized_shape"]), 0))
+    eps = call["eps"]
+    eps = float(2.0**-23 if eps is None and x.digits == 24 else 2.0**-52 if eps is None else eps)
+    inverse = 1.0 / ((x * x).mean(axes, True) + eps).sqrt()
+    return [Within(_scaled(x * inverse, _optional(call, "weight"), None), "approximation"), None]
+
+
+# --- softmax, attention, losses ---------------------------------------------------------------------------------------
+
+EXP_ULPS = 20
+"""The error of the exp of softmax and attention: SLEEF-like functions of 20 ulp, which ATen calls exp_u20."""
+
+
+@np.errstate(all="ignore")
+def softened(x: Band, axis: int) -> Band:
+    """Return exp(x - max) / Σ exp(x - max). A row whose largest element is an infinity or NaN is NaN."""
+    top = np.max(x.mid, axis=axis, keepdims=True)
+    e = (x - Band(top, np.zeros(()), x.digits)).exp(EXP_ULPS)
+    e = Band(e.mid, np.where(np.isneginf(x.mid) & np.isfinite(top), 0, e.rad), x.digits)
+    return e / e.sum(axis, True)
+
+
+def softmax(call: Call) -> Sequence[Expected]:
+    """Return a softmax."""
+    x, axis = call.band("self"), int(call["dim"])
+    found = softened(x, axis)
+    if call.name == "_safe_softmax":  # a row of -inf gives zeros
+        found = found.where(np.asarray(~np.isneginf(x.mid).all(axis, keepdims=True)), 0.0)
+    return [Within(found, "approximation")]
+
+
+@np.errstate(all="ignore")
+def log_softmax(call: Call) -> Sequence[Expected]:
+    """Return (x - max) - log Σ exp(x - max)."""
+    x, axis = call.band("self"), int(call["dim"])
+    top = np.max(x.mid, axis=axis, keepdims=True)
+    shifted = x - Band(top, np.zeros(()), x.digits)
+    total = shifted.exp(EXP_ULPS).sum(axis, True).log(2)
+    # Some kernels subtract max + log Σ at once.
+    return [Within((shifted - total).within(2 * x.unit * (np.abs(top) + np.abs(total.mid))), "approximation")]
+
+
+@np.errstate(all="ignore")
+def logsumexp(call: Call) -> Sequence[Expected]:
+    """Return max + log Σ exp(x - max)."""
+    x, axes, keep = call.band("self"), axes_of(call), bool(call["keepdim"])
+    top = np.max(x.mid, axis=axes, keepdims=True)
+    found = (x - Band(top, np.zeros(()), x.digits)).exp(EXP_ULPS).sum(axes, True).log(2) + Band(
+        top, np.zeros(()), x.digits
+    )
+    return [Within(found if keep else found.apply(lambda a: np.squeeze(a, axes)), "approximation")]
+
+
+def softmax_backward(call: Call) -> Sequence[Expected]:
+    """Return (grad - Σ grad · y) · y, which some kernels compute as grad · y - y · Σ grad · y."""
+    grad, y, axis = call.band("grad_output"), call.band("output"), int(call["dim"])
+    total = (grad * y).sum(axis, True)
+    found = ((grad - total) * y).within(4 * grad.unit * (grad.size + total.size) * y.size)
+    return [Within(found)]
+
+
+@np.errstate(all="ignore")
+def log_softmax_backward(call: Call) -> Sequence[Expected]:
+    """Return grad - exp(y) · Σ grad."""
+    grad, y, axis = call.band("grad_output"), call.band("output"), int(call["dim"])
+    return [Within(grad - y.exp(EXP_ULPS) * grad.sum(axis, True), "approximation")]
+
+
+def _weights(call: Call, query: Band, key: Band) -> tuple[Band, float]:
+    """Return the weights of attention, softmax(query · keyᵀ · scale + mask), and the scale."""
+    scale = 1 / np.sqrt(query.mid.shape[-1]) if call["scale"] is None else float(call["scale"])
+    scores = (multiplied(query, key.apply(lambda a: np.swapaxes(a, -1, -2))) * scale).rounded(2)
+    if call.has("attn_mask"):
+        mask = call.array("attn_mask")
+        scores = scores.where(mask, -np.inf) if mask.dtype.kind == "b" else scores + call.band("attn_mask")
+    if call["is_causal"]:
+        allowed = np.tri(*scores.mid.shape[-2:], dtype=np.bool_)
+        scores = scores.where(allowed, -np.inf)
+    return softened(scores, -1), scale
+
+
+@np.errstate(all="ignore")
+def attention(call: Call) -> Sequence[Expected]:
+    """Return softmax(query · keyᵀ · scale + mask) · value. The log of the sums is not judged."""
+    query, key, value = (call.band(name) for name in ("query", "key", "value"))
+    if float(call["dropout_p"] or 0):
+        raise NotJudged("dropout")
+    if query.mid.shape[1] != key.mid.shape[1]:
+        raise NotJudged("groups of heads")
+    weights, _ = _weights(call, query, key)
+    low = call.digits == 24 and call.dtype.name != "float32"
+    if low:  # the weights are rounded to the type of the arguments before they are multiplied
+        digits = 8 if call.dtype.name == "bfloat16" else 11
+        weights = weights.within(2.0**-digits * weights.size + 2.0**-25)
+    found = multiplied(weights, value)
+    if low:
+        found = found.within(
+            2.0 ** -(8 if call.dtype.name == "bfloat16" else 11)
+            * multiplied(weights, Band(np.abs(value.mid), value.rad, value.digits)).size
+        )
+    # Kernels in blocks scale the sums again for each block.
+    return [Within(found.within(64 * found.unit * (weights.size @ np.abs(value.mid))), "approximation"), None]
+
+
+@np.errstate(all="ignore")
+def attention_backward(call: Call) -> Sequence[Expected]:
+    """Return the gradients of attention for query, key and value."""
+    grad, query, key, value, out = (call.band(name) for name in ("grad_out", "query", "key", "value", "out"))
+    if float(call["dropout_p"] or 0) or query.mid.shape[1] != key.mid.shape[1]:
+        raise NotJudged("dropout or groups of heads")
+    weights, scale = _weights(call, query, key)
+    low = {"bfloat16": 2.0**-8, "float16": 2.0**-11}.get(call.dtype.name, 0.0)
+
+    def turned(x: Band) -> Band:
+        return x.apply(lambda a: np.swapaxes(a, -1, -2))
+
+    def product(one: Band, other: Band) -> Band:  # the first factor is rounded to the type of the tensors
+        return multiplied(one.within((low + 64 * one.unit) * one.size), other)
+
+    inner = (grad * out).sum(-1, True)
+    slopes = weights * (multiplied(grad, turned(value)) - inner)
+    slopes = slopes.within(4 * (low + slopes.unit) * weights.size * (multiplied(grad, turned(value)).size + inner.size))
+    found = [product(slopes, key) * scale, product(turned(slopes), query) * scale, product(turned(weights), grad)]
+    return [Within(each, "approximation") for each in found]
+
+
+def squared_error(call: Call) -> Sequence[Expected]:
+    """Return (x - target)², all, their mean or their sum."""
+    d = call.band("self") - call.band("target")
+    return [Within(_reduced(d * d, call["reduction"]))]
+
+
+def _reduced(x: Band, reduction: Any) -> Band:
+    return x.mean() if reduction in (1, None) else x.sum() if reduction == 2 else x
+
+
+def squared_error_backward(call: Call) -> Sequence[Expected]:
+    """Return 2 · (x - target) · grad, divided by the number of elements for a mean."""
+    x = call.band("self")
+    norm = 2.0 / x.mid.size if call["reduction"] == 1 else 2.0
+    return [Within(((x - call.band("target")) * call.band("grad_output") * norm).rounded())]
+
+
+def likelihood(call: Call) -> Sequence[Expected]:
+    """Return the negated elements at the targets, all, their mean or their sum, with the weights of the classes."""
+    x, target = call.band("self"), call.array("target")
+    if x.mid.ndim not in (1, 2):
+        raise NotJudged("losses with more axes")
+    rows = x.apply(lambda a: np.atleast_2d(a))
+    target = np.atleast_1d(target)
+    kept = target != int(call["ignore_index"])
+    safe = np.where(kept, target, 0)
+    weight = call.band("weight").mid[safe] if call.has("weight") else np.ones(len(safe))
+    weight = np.where(kept, weight, 0.0)
+    picked = -rows.apply(lambda a: a[np.arange(len(safe)), safe])
+    losses = picked * Band.of(weight, x.digits) if call.has("weight") else picked.where(kept, 0.0)
+    sums = Band.of(weight, x.digits).sum()
+    if call["reduction"] == 0:
+        return [Within(losses.apply(lambda a: a.reshape(call.results[0].shape))), None]
+    return [Within(losses.sum() / sums if call["reduction"] == 1 else losses.sum()), Within(sums)]
+
+
+def likelihood_backward(call: Call) -> Sequence[Expected]:
+    """Return the gradient of `likelihood`: -weight · grad at the targets."""
+    x, target, grad = call.band("self"), np.atleast_1d(call.array("target")), call.band("grad_output")
+    if x.mid.ndim != 2:
+        raise NotJudged("losses with more axes")
+    kept = target != int(call["ignore_index"])
+    safe = np.where(kept, target, 0)
+    weight = call.band("weight").mid[safe] if call.has("weight") else np.ones(len(safe))
+    each = -(grad * Band.of(weight, x.digits))
+    if call["reduction"] == 1:
+        each = each / call.band("total_weight")
+    each = each.where(kept, 0.0)
+    mid, rad = np.zeros_like(x.mid), np.zeros_like(x.mid)
+    mid[np.arange(len(safe)), safe], rad[np.arange(len(safe)), safe] = each.mid, each.rad
+    return [Within(Band(mid, rad, x.digits))]
+
+
+# --- sums at places ---------------------------------------------------------------------------------------------------
+
+
+def embedding_backward(call: Call) -> Sequence[Expected]:
+    """Return the sums of the gradients of each row of an embedding."""
+    grad, places = call.band("grad_output"), call.array("indices").reshape(-1)
+    width, rows = grad.mid.shape[-1], int(call["num_weights"])
+    if call["scale_grad_by_freq"]:
+        raise NotJudged("gradients divided by frequencies")
+    if int(call["padding_idx"]) >= 0:
+        grad = grad.where((call.array("indices") != int(call["padding_idx"]))[..., None], 0.0)
+    flat = (places[:, None] * width + np.arange(width)).reshape(-1)
+    return [Within(sums_at(grad.apply(np.ravel), flat, rows * width).apply(lambda a: a.reshape(rows, width)))]
+
+
+def index_add(call: Call) -> Sequence[Expected]:
+    """Return self with the rows of a source added at places."""
+    base, source = call.band("self"), call.band("source")
+    axis, places = int(call["dim"]), call.array("index")
+    if call.has("alpha") and call["alpha"] != 1:
+        source = source * float(call["alpha"])
+    mid, total = base.mid.copy(), np.array(base.size)
+    key: Any = (*(slice(None),) * (axis % base.mid.ndim), places)
+    np.add.at(mid, key, source.mid)
+    np.add.at(total, key, source.size)
+    count = float(np.bincount(places).max(initial=0)) + 1
+    return [Within(Band(mid, gamma(count, base.unit) * total, base.digits))]
+
+
+def places_along(places: Array, axis: int) -> tuple[Array, ...]:
+    """Return the key of the elements whose places along an axis are given."""
+    grids: Any = np.indices(places.shape, sparse=True)
+    return tuple(places if k == axis else grid for k, grid in enumerate(grids))
+
+
+def scatter_add(call: Call) -> Sequence[Expected]:
+    """Return self with the elements of a source added at places along an axis."""
+    base, source, places = call.band("self"), call.band("src"), call.array("index")
+    axis = int(call["dim"]) % max(base.mid.ndim, 1)
+    cut = tuple(slice(n) for n in places.shape)
+    key: Any = places_along(places, axis)
+    mid, total = base.mid.copy(), np.array(base.size)
+    np.add.at(mid, key, source.mid[cut])
+    np.add.at(total, key, source.size[cut])
+    return [Within(Band(mid, gamma(float(places.shape[axis]) + 1, base.unit) * total, base.digits))]
+
+
+def distance(call: Call) -> Sequence[Expected]:
+    """Return the distances of all pairs of rows."""
+    if float(call["p"]) != 2:
+        raise NotJudged("distances of another order than 2")
+    one = call.band("x1").apply(lambda a: a[..., :, None, :])
+    other = call.band("x2").apply(lambda a: a[..., None, :, :])
+    d = one - other
+    return [Within((d * d).sum(-1).sqrt(), "approximation")]
+
+
+def glu(call: Call) -> Sequence[Expected]:
+    """Return one half of the argument times the sigmoid of the other."""
+    x, axis = call.band("self"), int(call["dim"]) if call.has("dim") else -1
+    with np.errstate(all="ignore"):
+        return [
+            Within(
+                x.apply(lambda a: np.split(a, 2, axis)[0]) * x.apply(lambda a: np.split(a, 2, axis)[1]).sigmoid(),
+                "approximation",
+            )
+        ]
+
+
+def entropy(call: Call) -> Sequence[Expected]:
+    """Return the binary cross entropy of probabilities, whose logarithms are at least -100."""
+    x, y = call.band("self"), call.band("target")
+    with np.errstate(all="ignore"):
+        low = Band(np.maximum(np.log(x.mid), -100), np.zeros(()), x.digits).rounded(2)
+        high = Band(np.maximum(np.log1p(-x.mid), -100), np.zeros(()), x.digits).rounded(2).within(2 * x.unit)
+        losses = -(y * low + (1.0 - y) * high)
+    losses = losses * call.band("weight") if call.has("weight") else losses
+    return [Within(_reduced(losses, call["reduction"]), "approximation")]
+
+
+TABLE: Mapping[str, Rule] = {
+    "sum": total,
+    "mean": mean,
+    "prod": product,
+    "cumsum": running_sum,
+    "cumprod": running_product,
+    "nansum": total_of_numbers,
+    "var": variance,
+    "std": variance,
+    "var_mean": variance,
+    "std_mean": variance,
+    "norm": norm,
+    "linalg_vector_norm": norm,
+    "max": extreme(np.max, np.argmax),
+    "min": extreme(np.min, np.argmin),
+    "amax": extreme(np.max, np.argmax),
+    "amin": extreme(np.min, np.argmin),
+    "argmax": place(np.argmax),
+    "argmin": place(np.argmin),
+    "all": truth(np.all),
+    "any": truth(np.any),
+    "mm": matrices("self", "mat2"),
+    "bmm": matrices("self", "mat2"),
+    "mv": matrices("self", "vec"),
+    "dot": matrices("self", "tensor"),
+    "vdot": matrices("self", "other"),
+    "_int_mm": matrices("self", "mat2"),
+    "addmm": with_addend("self", "mat1", "mat2"),
+    "addmv": with_addend("self", "mat", "vec"),
+    "baddbmm": with_addend("self", "batch1", "batch2"),
+    "addbmm": with_addend("self", "batch1", "batch2", batches=True),
+    "linear": linear,
+    "outer": outer,
+    "convolution": convolution,
+    "_convolution": convolution,
+    "convolution_overrideable": convolution,
+    "convolution_backward": convolution_backward,
+    "avg_pool2d": average_pool,
+    "_adaptive_avg_pool2d": adaptive_pool,
+    "max_pool2d_with_indices": largest_pool,
+    "max_pool2d_with_indices_backward": largest_pool_backward,
+    "native_layer_norm": layer_norm,
+    "native_layer_norm_backward": layer_norm_backward,
+    "native_batch_norm": batch_norm,
+    "_native_batch_norm_legit": batch_norm,
+    "_native_batch_norm_legit_no_training": batch_norm,
+    "native_group_norm": group_norm,
+    "_fused_rms_norm": rms_norm,
+    "_softmax": softmax,
+    "_safe_softmax": softmax,
+    "_log_softmax": log_softmax,
+    "logsumexp": logsumexp,
+    "_softmax_backward_data": softmax_backward,
+    "_log_softmax_backward_data": log_softmax_backward,
+    "_scaled_dot_product_flash_attention_for_cpu": attention,
+    "_scaled_dot_product_attention_math": attention,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": attention_backward,
+    "mse_loss": squared_error,
+    "mse_loss_backward": squared_error_backward,
+    "nll_loss_forward": likelihood,
+    "nll_loss_backward": likelihood_backward,
+    "binary_cross_entropy": entropy,
+    "embedding_dense_backward": embedding_backward,
+    "index_add": index_add,
+    "scatter_add": scatter_add,
+    "_cdist_forward": distance,
+    "glu": glu,
+}
+"""The rules of ops by their names."""

@@ -1,0 +1,304 @@
+"""Eager programs of PyTorch beside exact results: `hu.torch_mode`, its bands and its rules."""
+
+import sys
+from fractions import Fraction
+from importlib import import_module
+from itertools import islice
+from types import ModuleType
+from typing import Any
+from unittest import TestCase
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.aten.bands import Band, gamma
+from halfulp.aten.calls import Exact, Within, judge
+from halfulp.aten.mode import RULES, VIEWS, _plain_name
+
+TORCH = pytest.mark.torch
+F32 = 24
+
+
+def torch() -> Any:
+    return import_module("torch")
+
+
+# --- bands ------------------------------------------------------------------------------------------------------------
+
+
+def in_order(x: Any, order: Any, dtype: Any) -> float:
+    """Add numbers in an order, each sum rounded to a dtype."""
+    total = dtype(0)
+    for each in x[order]:
+        total = dtype(total + dtype(each))
+    return float(total)
+
+
+def test_a_sum_in_any_order_is_in_its_band_and_one_of_bf16_is_not() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(200).astype(np.float32)
+    band = Band.of(x, F32).sum()
+    exact = sum(map(Fraction, x.tolist()))
+    assert abs(Fraction(float(band.mid)) - exact) < Fraction(float(band.rad)) / 2**20
+    # Higham's bound for 199 additions, and no more than a little above
+    assert (
+        gamma(199, 2.0**-24) * float(np.abs(x).sum())
+        <= band.rad * (1 + 1e-12)
+        <= 1.001 * 199 * 2.0**-24 * np.abs(x).sum()
+    )
+    for _ in range(20):
+        assert abs(in_order(x, rng.permutation(200), np.float32) - band.mid) <= band.rad
+    assert abs(in_order(x, np.arange(200), ml_dtypes.bfloat16) - band.mid) > band.rad
+
+
+def test_steps_of_f32_stay_in_the_band_of_a_formula() -> None:
+    rng = np.random.default_rng(2)
+    x, y = (rng.standard_normal(1000).astype(np.float32) * 4 for _ in range(2))
+    a, b = Band.of(x, F32), Band.of(y, F32)
+    found = {
+        "sigmoid": (a.sigmoid(), np.float32(1) / (np.exp(-x) + np.float32(1))),
+        "products": (a * b - a, x * y - x),
+        "quotient": ((a + 1.0) / (b * b + 1.0), (x + np.float32(1)) / (y * y + np.float32(1))),
+        "root": ((a * a + 0.5).sqrt(), np.sqrt(x * x + np.float32(0.5))),
+        "mean": (a.mean(), x.mean(dtype=np.float32)),
+    }
+    outside = [name for name, (band, got) in found.items() if not (np.abs(got - band.mid) <= band.rad).all()]
+    assert not outside
+    assert (found["products"][0].rad < 1e-4).all()
+
+
+def test_a_product_of_matrices_of_bf16_sums_is_outside() -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal((8, 64)).astype(np.float32) for _ in range(2))
+    band = Band.of(a, F32) @ Band.of(b.T, F32)
+    assert (np.abs(a @ b.T - band.mid) <= band.rad).all()
+    total = np.zeros((8, 8), ml_dtypes.bfloat16)
+    for k in range(64):
+        total = (total.astype(np.float32) + a[:, k : k + 1] * b.T[k : k + 1]).astype(ml_dtypes.bfloat16)
+    assert (np.abs(total.astype(np.float32) - band.mid) > band.rad).any()
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+@TORCH
+@pytest.mark.parametrize(
+    ("exact", "rad", "result", "kind", "wrong"),
+    [
+        ([1.0, 2.0], 0.0, [1.0, 2.0], "equal", 0),
+        ([1.0, 2.0], 1e-6, [1.0, 2.0 + 5e-7], "order", 0),
+        ([1.0, 2.0], 1e-6, [1.0, 2.0 + 5e-6], "unexplained", 1),
+        ([np.nan, np.inf], 0.0, [np.nan, np.inf], "equal", 0),
+        ([1.0, 2.0], 0.0, [np.nan, 2.0], "unexplained", 1),
+        ([1.0, -np.inf], 0.0, [1.0, np.inf], "unexplained", 1),
+        ([1e39, 2.0], 0.0, [np.inf, 2.0], "equal", 0),
+    ],
+)
+def test_verdicts_on_numbers(exact: Any, rad: float, result: Any, kind: str, wrong: int) -> None:
+    band = Band(np.array(exact), np.full(2, rad), F32)
+    found = judge([Within(band)], [torch().tensor(result)])
+    assert (found.kind, found.wrong) == (kind, wrong)
+
+
+@TORCH
+def test_verdicts_on_elements() -> None:
+    one, other = np.float32([1, -0.0, np.nan]), np.float32([1.5, 0, np.nan])
+    tensor = torch().tensor
+    assert judge([Exact([one])], [tensor(one)]).kind == "equal"
+    assert judge([Exact([other, one])], [tensor(one)]).kind == "order"
+    assert judge([Exact([one])], [tensor([1, 0.0, np.nan])]).wrong == 1
+    assert judge([Exact([one], zeros_alike=True)], [tensor([1, 0.0, np.nan])]).kind == "equal"
+    worst = judge([Exact([one])], [tensor([1.0000002, -0.0, 3.0])])
+    assert (worst.kind, worst.ulp, worst.wrong) == ("unexplained", np.inf, 2)
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_absent_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halfulp.importing.common.find_spec", lambda name: None)
+    with pytest.raises(hu.Unsupported, match="needs the Python package torch"):
+        hu.torch_mode()
+
+
+def test_the_table_has_200_ops() -> None:
+    assert len({*RULES, *VIEWS}) >= 200
+    assert not set(RULES) & VIEWS
+
+
+@TORCH
+def test_each_op_has_its_verdict_its_types_and_its_line() -> None:
+    x = torch().linspace(-3, 3, 1000)
+    with hu.torch_mode() as seen:
+        y = torch().exp(x) + 1
+        y.view(10, 100).sum(-1)
+        torch().rand(3)
+        torch().linalg.eigvals(torch().eye(2))
+    line = sys._getframe().f_lineno - 3
+    names = [op.name for op in seen.ops]
+    assert names[:4] == ["aten.exp", "aten.add", "aten.view", "aten.sum"]
+    assert [op.verdict.kind for op in seen.ops[1:3] if op.verdict] == ["equal", "equal"]
+    assert seen.ops[3].place == f"{__file__}:{line}"
+    assert seen.ops[3].types == "float32[10]"
+    assert seen.first is None
+    assert {"aten.rand: random numbers", "aten.linalg_eig: no rule"} <= set(seen.not_judged)
+    text = str(seen)
+    assert "no op is unexplained" in text
+    assert "not judged, 1 times aten.rand: random numbers" in text
+    assert "<table" in seen._repr_html_()
+
+
+@TORCH
+def test_casts_to_all_types_of_8_bits_are_those_of_the_profile() -> None:
+    x = torch().cat([torch().randn(500) * 10.0 ** torch().arange(-5, 5).repeat(50), torch().tensor([0.0, -0.0, 1e9])])
+    types = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "bfloat16", "half"]
+    with hu.torch_mode() as seen:
+        for name in types:
+            x.to(getattr(torch(), name)).to(torch().float32)
+    assert [op.verdict and op.verdict.kind for op in seen.ops] == ["equal"] * 2 * len(types)
+
+
+def bf16_product(a: Any, b: Any) -> Any:
+    total = torch().zeros(a.shape[0], b.shape[1], dtype=torch().bfloat16)
+    for k in range(a.shape[1]):
+        total = (total.float() + a[:, k : k + 1].float() * b[k : k + 1].float()).bfloat16()
+    return total.float()
+
+
+def planted_addmm(x: Any, a: Any, b: Any, *, beta: int = 1, alpha: int = 1) -> Any:
+    return (x.float() + bf16_product(a, b)).to(a.dtype)
+
+
+def planted_softmax(x: Any, dim: int, half: bool) -> Any:
+    e = torch().exp(x)
+    return e / e.sum(dim, keepdim=True)
+
+
+PLANTED = {"addmm": planted_addmm, "_softmax": planted_softmax}
+
+
+def attending(d: int = 32) -> Any:
+    """A module with linear layers, a softmax of large numbers, a norm and GELU."""
+    nn = torch().nn
+
+    class Attending(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.q, self.k, self.up = nn.LayerNorm(d), nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+
+        def forward(self, x: Any) -> Any:
+            x = self.norm(x)
+            weights = torch().softmax(self.q(x) @ self.k(x).transpose(-1, -2) * 40, -1)
+            return nn.functional.gelu(self.up(weights @ x))
+
+    return Attending()
+
+
+def first_with(which: str, seed: int, dtype: str) -> str | None:
+    torch().manual_seed(seed)
+    net, x = attending().to(getattr(torch(), dtype)), torch().randn(2, 16, 32).to(getattr(torch(), dtype)) * 4
+    library = torch().library.Library("aten", "IMPL", "CPU")
+    library.impl(which, PLANTED[which])
+    try:
+        with hu.torch_mode() as seen:
+            net(x).float().sum().backward()
+    finally:
+        library._destroy()
+    return seen.first and seen.first.name
+
+
+@TORCH
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("which", PLANTED)
+def test_a_planted_wrong_op_is_named_first(which: str) -> None:
+    assert first_with(which, 1, "bfloat16") == f"aten.{which}"
+
+
+@TORCH
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+def test_a_planted_wrong_op_is_named_first_in_20_of_20() -> None:
+    runs = [(which, seed, dtype) for which in PLANTED for seed in range(5) for dtype in ("float32", "bfloat16")]
+    assert [run for run in runs if first_with(*run) != f"aten.{run[0]}"] == []
+
+
+@TORCH
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_all_ops_of_a_training_step_are_judged_and_explained(dtype: str) -> None:
+    torch().manual_seed(0)
+    net = attending().to(getattr(torch(), dtype))
+    optimizer = torch().optim.AdamW(net.parameters(), 1e-3)
+    x = torch().randn(2, 16, 32).to(getattr(torch(), dtype))
+    with hu.torch_mode() as seen:
+        torch().nn.functional.mse_loss(net(x), x).backward()
+        optimizer.step()
+    assert (seen.first, dict(seen.not_judged)) == (None, {})
+    assert {"aten.addmm", "aten.native_layer_norm_backward", "aten.gelu_backward", "aten.addcdiv_"} <= {
+        op.name for op in seen.ops
+    }
+
+
+@TORCH
+@pytest.mark.filterwarnings("ignore")
+def test_stop_raises_at_the_first_unexplained_op() -> None:
+    library = torch().library.Library("aten", "IMPL", "CPU")
+    library.impl("neg", lambda x: x)
+    try:
+        with (
+            pytest.raises(hu.HalfulpError, match=r"nothing explains the result of \d+: aten\.neg"),
+            hu.torch_mode(stop=True),
+        ):
+            torch().neg(torch().ones(3) + 1)
+    finally:
+        library._destroy()
+
+
+@TORCH
+def test_hashes_tell_where_two_runs_part() -> None:
+    x = torch().linspace(0, 1, 100)
+
+    def run(step: float) -> Any:
+        with hu.torch_mode(hashes=True) as seen:
+            (torch().exp(x) + step).sum()
+        return seen
+
+    assert run(1.0).first_difference(run(1.0)) is None
+    one, other = run(1.0).first_difference(run(1.5))
+    assert (one.name, one.number, other.number) == ("aten.add", 1, 1)
+    assert one.hashes != other.hashes
+
+
+def test_names_of_ops_that_write_into_an_argument() -> None:
+    assert [_plain_name(name) for name in ("add_", "__lshift__", "_to_copy", "exp")] == [
+        "add",
+        "__lshift__",
+        "_to_copy",
+        "exp",
+    ]
+
+
+@TORCH
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float64", "int64"])
+def test_no_sample_of_torch_itself_is_unexplained(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = ModuleType("expecttest")  # torch's own tests need it, its samples do not
+    stub.TestCase = TestCase  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "expecttest", stub)
+    ops = import_module("torch.testing._internal.common_methods_invocations").op_db
+    kind, unexplained, judged = getattr(torch(), dtype), [], 0
+    for op in ops:
+        if kind not in op.supported_dtypes("cpu"):
+            continue
+        for sample in islice(op.sample_inputs("cpu", kind, requires_grad=False), 1):
+            try:
+                with hu.torch_mode() as seen:
+                    op(sample.input, *sample.args, **sample.kwargs)
+            except (RuntimeError, TypeError, NotImplementedError):
+                continue
+            judged += sum(each.verdict is not None for each in seen.ops)
+            unexplained += [str(each) for each in seen.unexplained]
+    assert unexplained == []
+    assert judged > 400
