@@ -82,6 +82,12 @@ class Change(NamedTuple):
     both: bool = False
 
 
+_FIELDS = (
+    "reduction_blocks|sum_type|products|divisors|integer_division|total_order|logistic|reduced_nan|index_sign|scatter_windows|"
+    "promises|padding_of_windows|scattered_initial|dot_algorithm|quantized_ops|narrow_subnormals"
+)
+"""The fields of profiles that were added."""
+
 RENAMES = Renames(
     commands=(
         NewCommand("trace", ("run", "--trace")),
@@ -370,9 +376,29 @@ CHANGES: tuple[Change, ...] = (
     *(
         Change(case, "results that were wrong are right now", before, after)
         for case, before, after in (
-            ("*", r'("semantics_version": |[( ]semantics (?:version )?)6\b', r"\g<1>7"),
-            ("verify *", r"(?<=against exact )6\b", "7"),
-            ("tables", r"(?m)^6$", "7"),
+            ("*", r'("semantics_version": |[( ]semantics (?:version )?)6\b', r"\g<1>8"),
+            ("verify *", r"(?<=against exact )6\b", "8"),
+        )
+    ),
+    Change("*", "profiles have more fields", rf'(?m)^ *"({_FIELDS})": .*\n', both=True),
+    Change("*", "profiles have more fields", r", reduction_blocks, .*narrow_subnormals\b", both=True),
+    Change("tables", "profiles have more fields, and there are more profiles"),
+    Change("*", "there are profiles of StableHLO and XLA", ", stablehlo, stablehlo-interpreter, xla-cpu", both=True),
+    *(
+        Change(case, "there are profiles of StableHLO and XLA", " {3,}", "  ", both=True)
+        for case in ("docs/explain.md *", "docs/recipes.md *", "examples/*")
+    ),
+    Change("docs/from-jax.md 0 *", "StableHLO runs without IREE"),
+    Change("recorded f43d05 *", "portable artifacts are read"),
+    Change("recorded 5210f2 *", "the newest MLIR that is installed is asked"),
+    Change("help translate", "the option --emit-portable"),
+    Change("sets 6 *", "programs that one op explains are not named twice", "arith.addf, arith.remf", "arith.addf"),
+    *(
+        Change("*", "the limits of scales have the digits that MLIR prints", old, new)
+        for old, new in (
+            (r"1\.401300e-45, 3\.40282347E\+38", "1.401298e-45, 3.402823e+38"),
+            (r"4\.940660e-324, 1\.7976931348623157E\+308", "4.940656e-324, 1.797693e+308"),
+            (r"5\.960460e-08", "5.960464e-08"),
         )
     ),
     Change(
@@ -415,6 +441,72 @@ CHANGES: tuple[Change, ...] = (
             ("stochastic rounding has no mode that an op can have", "ops cannot round in the mode stochastic"),
             ("is no order of reductions; there are", "is not a known order of reductions: choose one of"),
             (r"no shadow '(\w+)': it is True, or", r"shadow is '\1', but must be True or"),
+            ("may not do this", "gives a result that is not allowed"),
+            (r"which type\? give --type", "the type is missing: give --type"),
+            (r"which type\? halfulp explain", "the type is missing: write halfulp explain"),
+            (
+                r"which type\? give that of the operands, and for a cast to=",
+                "the type is missing: give type=…, the type of the operands, and for a cast to=…",
+            ),
+            ("no dialect that is registered has it", "no registered dialect has this op"),
+            (
+                "hint: halfulp translate --emit-bytecode makes it bytecode",
+                "hint: the file is text: halfulp translate --emit-bytecode converts it to bytecode",
+            ),
+            (
+                r"'none' is none of (.*), and no accumulator, as in",
+                r"unknown model 'none'; choose one of \1, or write an accumulator, such as",
+            ),
+            (r"has no iree_codegen\.smt\.constraints", "has no op iree_codegen.smt.constraints"),
+            ("random operands need a count", "random operands need a count: give n (-n)"),
+            (
+                "--pass-pipeline makes the stages, --dumps reads them: give one",
+                "--pass-pipeline and --dumps cannot be combined: give one of them",
+            ),
+            (
+                r"random= and bits= go with rounding",
+                "random= and bits= can be used only with rounding",
+            ),
+            (
+                "takes memory, but only programs on values are measured",
+                "has a memref argument, but only programs on scalars, tensors and vectors are measured",
+            ),
+            (r"there are no programs 'nowhere'", "--from: there is no kind of programs 'nowhere'"),
+            (r"(?<=parallel-loops, affine, vectorized, branches)$", ", mutated"),
+            (r"which the format '(\w+)' cannot say", r"which the format '\1' cannot express"),
+            (
+                "--type says how vectors are made, which --changed takes from the metadata",
+                "--type cannot be used with --changed, which makes the vectors as the metadata says",
+            ),
+            ("a batch calls functions by their own types", "signature=… cannot be used in a batch"),
+            (r"leave out signature= or", "leave out signature=… or"),
+            (
+                r": (llvm\.intr\.is\.fpclass with the bits 0x400), of which LLVM has the lowest 10, has no evaluation",
+                r": halfulp does not run \1, of which only the lowest 10 are defined",
+            ),
+            (r": (llvm\.\S+ on \d+ bits) has no evaluation", r": halfulp does not run \1"),
+            ("halfulp does not execute it", "halfulp has no implementation of it"),
+            (
+                "no document says what memory of elements of 64 bits 'arith.index_cast' gives for 32 bits",
+                "'arith.index_cast' of memory from elements of 32 bits to elements of 64 bits is not defined",
+            ),
+            (r"memory of elements of type ('.*') is not run", r"halfulp does not run memory with elements of type \1"),
+            ("infinities take an exponent field of 2 bits", "infinities need an exponent of 2 bits"),
+            (
+                "has no form with one level; nvfp4 has",
+                "needs a scale for the tensor; only nvfp4 can be used without one",
+            ),
+            (r"an op with (\d+) results", r"the op has \1 results"),
+            ("not about programs and tiles", "not for programs and tiles"),
+            ("rounding: these go with to=…;", "rounding can be used only with to=…;"),
+            ("f64 does not hold every number", "some numbers do not fit in f64"),
+            ("or numbers by name", "or a dict from names to numbers"),
+            (
+                "a module is found as Python finds it: in the current folder if PYTHONPATH holds it",
+                "Python looks for the module in the folders of PYTHONPATH: for the current folder, set PYTHONPATH=.",
+            ),
+            (r"C has no f8E5M2 to pass", "C has no type f8E5M2"),
+            ("for a function on unsigned integers", "for a function on codes (unsigned integers)"),
         )
     ),
     Change(
@@ -430,6 +522,9 @@ CHANGES: tuple[Change, ...] = (
         "profile=cuda-sat, profile=riscv, NaN always 0x7F",
     ),
     Change("sets 6 *", "values are named before flags", r"(?m)^\d of the 48 rows that differ: .*\n", "", both=True),
+    Change("*", "there are models of requantisation", r"(?<=F5, F6, M1)\b", ", Q1, Q2, Q3"),
+    Change("recorded 7c8c5f *", "bytes that are no file of MLIR have a hint"),
+    *(Change(f"recorded {case} *", "it is said which ops run alone") for case in ("b1e190", "ba189e")),
     Change("recorded 5fe788 *", "an op that calls a library has a hint"),
     Change("recorded 0bdb96 *", "names of products are models of tile operations"),
     Change("recorded 86e4eb *", "names of products are models of tile operations"),
