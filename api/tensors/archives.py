@@ -69,6 +69,8 @@ def _npy_header(data: bytes | memoryview, path: str) -> _Header:
             (2, 0): np.lib.format.read_array_header_2_0,
         }.get(version, np.lib.format.read_array_header_2_0)
         shape, columns_first, dtype = read(stream)
+        if any(size < 0 for size in shape):
+            raise ValueError("negative dimensions are not allowed")
     except Exception as error:  # NumPy's parser of the header may raise many kinds of errors
         raise InputError(f"{path!r} is not a readable .npy file: {_first_line(error)}") from None
     return _Header(shape, columns_first, dtype, stream.tell())

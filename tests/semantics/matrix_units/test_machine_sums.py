@@ -179,6 +179,7 @@ def test_machine_code_begins_where_it_saves_time(
         assert len(ran) == runs
 
 
+@pytest.mark.long
 def test_processors_without_fused_instructions(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain is then computed by the words of `fma`, which give NaNs too."""
     monkeypatch.setattr(llvm, "fuses", lambda: False)
@@ -195,10 +196,8 @@ def test_fused_multiply_adds_of_the_processor(restored: None) -> None:
         assert_equal(CHAIN.text, op, operands_of(CHAIN, op, (400, 3, 2), 9))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["bits=20,zero=sum", pytest.param("bits=24,c=last,guard=3,cut=to_odd,zero=sum,shifter=9", marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("text", ["bits=20,zero=sum", "bits=24,c=last,guard=3,cut=to_odd,zero=sum,shifter=9"])
 def test_products_of_few_columns_and_long_groups(restored: None, ran: list[machine_sums.Place], text: str) -> None:
     """The lanes are rows. A group of 150 products is added in passes."""
     op = TileOp("an instruction", "f16", "f16", "f32", "f32", (4, 4, 150))
@@ -280,7 +279,7 @@ def any_register(dice: random.Random) -> Accumulator:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [1, pytest.param(40, marks=pytest.mark.long)])
 def test_registers(restored: None, ran: list[machine_sums.Place], count: int) -> None:
     """Groups of any length, which are held once, also where C is far beyond the register."""
     dice = random.Random(count)
@@ -318,7 +317,7 @@ def test_a_group_of_one_product_is_cut_as_a_sum(restored: None) -> None:
     assert_equal(text, op, operands_of(Accumulator.from_text(text), op, (1, 9, 41), 5))
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [1, pytest.param(150, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("a", "b", "d", "k"),
     [("f16", "f16", "f32", 6), ("f8E4M3FN", "f8E5M2", "f16", 5), ("bf16", "bf16", "bf16", 4), ("f16", "f16", "f64", 3)],
