@@ -222,7 +222,7 @@ def test_every_name_has_an_example_but_errors() -> None:
 
 
 SIGNATURE = re.compile(r"^```python\n(hu\.[\w.]+\(.*?)^```|^- `(\w+\(.*?\) -> [^`]*)`", re.DOTALL | re.MULTILINE)
-KNOWN = {"AbstractContextManager", "Any", "ArrayLike", "Callable", "Fraction", "Iterable", "Iterator", "Mapping", "MaskedArray", "NDArray", "Path", "Sequence", "Generator", "PathLike"}  # fmt: skip
+KNOWN = {"AbstractContextManager", "Any", "ArrayLike", "Callable", "Fraction", "Iterable", "Iterator", "Literal", "Mapping", "MaskedArray", "NDArray", "Path", "Sequence", "Generator", "PathLike"}  # fmt: skip
 """Words in signatures that are Python's and NumPy's."""
 
 

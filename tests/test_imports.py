@@ -52,6 +52,7 @@ IN_FUNCTIONS = {
     "halfulp.accuracies": "slow: 50 ms; of the command `verify` only errors in ulp need it",
     "halfulp.chips": "slow: 50 ms; of the command `explain` only the ranking of chips needs it",
     "halfulp.explorer": "slow: 10 ms; of the command `formats` only the page needs it",
+    "halfulp.tensors": "slow: 20 ms, of quantizing; only operands and results in files need it",
     "halfulp.texts": "slow: 1 ms; of the command `eval` only the flags need it",
     "halfulp.traces": "slow: 30 ms, of python-flint; only a run with steps, shadows or flags needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",

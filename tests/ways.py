@@ -53,15 +53,15 @@ LIMITS: Mapping[str, Mapping[str, int]] = {
     "hu.convert": {"calls": 400, "files": 15, "changes": 170},
     "v + v": {"calls": 85, "files": 15, "changes": 35},
     "hu.eval": {"calls": 340, "files": 25, "changes": 175},
-    "hu.run(module)": {"calls": 275, "files": 29, "changes": 120},
-    "hu.run(text)": {"calls": 825, "files": 58, "changes": 350},
+    "hu.run(module)": {"calls": 280, "files": 29, "changes": 120},
+    "hu.run(text)": {"calls": 870, "files": 56, "changes": 370},
     "halfulp formats": {"modules": 90},
     "halfulp translate": {"modules": 137},
     "halfulp explain": {"modules": 152},
     "halfulp run": {"files": 90, "modules": 124},
     "halfulp eval": {"modules": 124},
     "halfulp diff": {"modules": 233},
-    "halfulp vectors": {"modules": 236},
+    "halfulp vectors": {"modules": 240},
 }
 """Upper bounds of the figures. Lower them if a change makes a way shorter."""
 

@@ -29,8 +29,6 @@ from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile, as_profile
 from halfulp.semantics.random_sources import source_of
-from halfulp.tensors.archives import holds_naturally, npy_bytes, read_npy
-from halfulp.tensors.opening import is_written, open_tensors, split_name, write_archive
 
 NPY_MAGIC = b"\x93NUMPY"
 MOST_DIFFERENCES = 100
@@ -161,6 +159,9 @@ def array_of_file(path: str) -> Value | npt.NDArray[Any] | bytes:
     """Return what ``@FILE`` or ``@FILE:NAME`` means: a tensor of a file that `open_tensors` reads, the array of a .npy
     file, or the bytes of any other file. Raises HalfulpError.
     """
+    from halfulp.tensors.archives import read_npy
+    from halfulp.tensors.opening import open_tensors, split_name
+
     if (named := split_name(path)) is not None:
         return open_tensors(named[0]).given(named[1])
     data = read_file(path)
@@ -171,6 +172,8 @@ def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int 
     """Make a value from an array of the natural dtype, or of raw codes where .npy files cannot hold that dtype (see
     `stored_array`).
     """
+    from halfulp.tensors.archives import holds_naturally
+
     element = ty.element_type(type_)
     dtype, trailing = code_layout(element)
     if dtype != np.dtype(object) and not holds_naturally(element):
@@ -233,6 +236,9 @@ class Outputs:
         """Write a value as a .npy file, completely or not at all; or keep it for ``FILE.npz:NAME`` or
         ``FILE.safetensors:NAME``. ``name``: the name of a tensor without one. Raises InputError.
         """
+        from halfulp.tensors.archives import npy_bytes
+        from halfulp.tensors.opening import is_written, split_name
+
         found = split_name(place)
         if found is None or not is_written(found[0]):
             write_file(place, npy_bytes(value))
@@ -244,8 +250,11 @@ class Outputs:
 
     def finish(self) -> None:
         """Write the files of several tensors. Raises InputError."""
-        for path, values in self._archives.items():
-            write_archive(path, values)
+        if self._archives:
+            from halfulp.tensors.opening import write_archive
+
+            for path, values in self._archives.items():
+                write_archive(path, values)
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
