@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-Q8 = np.float16([0.5]).tobytes() + bytes(range(32))
+Q8 = np.array([0.5], np.float16).tobytes() + bytes(range(32))
 """A block of Q8_0: the scale 0.5, and the integers from 0 on."""
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.exact import arithmetic
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
-from halfulp.fp_formats.paths.words import F32, Implementation, Word
+from halfulp.fp_formats.paths.words import F32, F64, Implementation, Word
 
 Numbers = npt.NDArray[Any]
 
@@ -110,6 +111,11 @@ class ArrayMachine:
     def square_root(self, x: Numbers) -> Numbers:
         with np.errstate(all="ignore"):
             return np.asarray(np.sqrt(x))
+
+    def fused(self, x: Numbers, y: Numbers, z: Numbers) -> Numbers:
+        floats, codes = _DTYPES[x.dtype == np.float32]
+        a, b, c = x.view(codes), y.view(codes), z.view(codes)
+        return arithmetic.fma(F32 if x.dtype == np.float32 else F64, a, b, c).codes.view(floats)
 
     def ordered(self, name: str, x: Numbers, y: Numbers) -> CodeArray:
         assert x.dtype == y.dtype

@@ -40,7 +40,7 @@ def test_random_blocks_give_what_gguf_gives(name: str, recorded: int) -> None:
 def test_the_parts_of_a_block_of_q4_k() -> None:
     scales = bytes([1, 2, 3, 4, 5, 6, 7, 8, 0x21, 0x43, 0x65, 0x87])  # of the last four: scale 1, minimum 2, and so on
     elements = bytes(range(16)) * 8
-    raw = np.frombuffer(np.float16([0.5, 0.25]).tobytes() + scales + elements, np.uint8)
+    raw = np.frombuffer(np.array([0.5, 0.25], np.float16).tobytes() + scales + elements, np.uint8)
     found = PackedBlocks.from_bytes("Q4_K", raw, (1, 256))
     assert str(found) == (
         "PackedBlocks: 1x256 of Q4_K: elements of i4, scales of i6, mins of i6, super_scales of f16, super_mins of f16"

@@ -128,10 +128,10 @@ def test_an_error_in_a_trace_keeps_its_steps(command: Command) -> None:
     assert "division by zero" in err
 
 
-NUMBERS = (
+NUMBERS: tuple[tuple[hu.Value, Any], ...] = (
     (hu.convert([0.1, -0.0, float("nan"), float("-inf")], "f32"), [0.10000000149011612, -0.0, "nan", "-inf"]),
     (hu.convert(["0.1", 0.5], "f80"), ["0.1000000000000000000014", 0.5]),
-    (hu.Value.from_numpy(np.int64([2**53, 2**53 + 1, -1])), [2**53, str(2**53 + 1), -1]),
+    (hu.Value.from_numpy(np.array([2**53, 2**53 + 1, -1], np.int64)), [2**53, str(2**53 + 1), -1]),
     (hu.Value.from_bits([[0, 1]], "i1"), [[False, True]]),
     (hu.convert(2.5, "bf16"), 2.5),
     (hu.convert(np.zeros((2, 0, 3), np.float32), "f32"), [[], []]),

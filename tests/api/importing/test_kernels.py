@@ -1,7 +1,7 @@
 """Kernels of Triton, compiled by Triton without a GPU: what they leave in the arrays, and what is refused."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ F16, F32 = 2.0**-11, 2.0**-24
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Iterator[Any]:
+def kernels() -> Any:
     """The kernels of `triton_kernels`, which needs Triton."""
-    return import_module("triton_kernels")  # type: ignore[return-value]
+    return import_module("triton_kernels")
 
 
 def normal(*shape: int, dtype: Any = np.float32) -> npt.NDArray[Any]:
@@ -137,7 +137,7 @@ def test_kernels_of_tutorials(case: Callable[[Any, str | None], Case], target: s
 
 
 def test_what_a_kernel_prints_and_maps(kernels: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    x, y, n = np.float32([1, 2, 3.5, -1]), np.zeros(4, np.float32), np.zeros(4, np.int32)
+    x, y, n = np.array([1, 2, 3.5, -1], np.float32), np.zeros(4, np.float32), np.zeros(4, np.int32)
     hu.launch(kernels.talkative[(1,)], x, y, BLOCK=4, debug=True)
     assert capsys.readouterr().out.splitlines()[2:] == [
         "pid (0, 0, 0) idx (2) x is: 3.500000",

@@ -2,8 +2,9 @@
 
 import functools
 import inspect
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from halfulp.importing.torch_programs import user_frames
 from halfulp.interp.ir.base import NameLoc, file_position
 
 TORCH = [pytest.mark.torch, pytest.mark.torch_mlir, pytest.mark.filterwarnings("ignore")]
-DIALECTS = ("stablehlo", "linalg")
+DIALECTS: tuple[Literal["stablehlo", "linalg"], ...] = ("stablehlo", "linalg")
+Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def torch() -> Any:
@@ -52,7 +54,7 @@ def arguments() -> tuple[Any, ...]:
     return torch().tensor([[1.0, 2.0]]), 3, {"y": [torch().tensor([[10.0, 20.0]])]}
 
 
-def applied(*marks: Any) -> Any:
+def applied(*marks: Any) -> Callable[[Test], Test]:
     return lambda test: functools.reduce(lambda found, mark: mark(found), marks, test)
 
 
@@ -138,7 +140,7 @@ def test_lines_of_functions_that_a_function_calls() -> None:
     def helper(x: Any) -> Any:
         return torch().exp(x)
 
-    module = hu.from_torch(lambda x: helper(x), np.float32([1]))
+    module = hu.from_torch(lambda x: helper(x), np.array([1], np.float32))
     (found,) = (op for op in module.walk() if op.name == "stablehlo.exponential")
     place = file_position(found.location)
     assert place is not None
@@ -165,7 +167,7 @@ def test_open_sizes(to: Any) -> None:
     shapes: Any
     for shapes in ((rows, None, {"y": [rows]}), {"x": rows, "more": {"y": [rows]}}):
         module = hu.from_torch(net, *given, to=to, dynamic_shapes=shapes)
-        x = np.float32([[1, 2], [0, 1], [1, 0]])
+        x = np.array([[1, 2], [0, 1], [1, 0]], np.float32)
         assert hu.run(module, x, x)[0].tolist() == [[17.5, 35.75], [7.5, 13.75], [5.5, 9.75]]
     with pytest.raises(hu.errors.InputError, match="dynamic_shapes of the arguments must have 3 entries"):
         hu.from_torch(net, *given, dynamic_shapes=(rows,))
@@ -203,7 +205,7 @@ def test_what_cannot_be_lowered_is_named_with_its_line() -> None:
 def test_passes_that_die_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_programs, "SECONDS", 1e-4)
     with pytest.raises(hu.errors.LimitExceeded, match="did not end in 0.0001 s"):
-        hu.from_torch(lambda x: x + 1, np.float32([1]))
+        hu.from_torch(lambda x: x + 1, np.array([1], np.float32))
 
 
 @applied(*TORCH)

@@ -5,8 +5,10 @@ import io
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from tables import each_row
 
@@ -47,14 +49,14 @@ def test_a_file_of_torch() -> None:
 class Harm:
     """An object whose pickle asks to call a function."""
 
-    def __reduce__(self) -> object:
+    def __reduce__(self) -> tuple[Any, ...]:
         return print, ("harm",)
 
 
 NESTED: list[object] = []
 for _ in range(40):
     NESTED = [NESTED, NESTED]
-REFUSED = (
+REFUSED: tuple[tuple[dict[str, bytes], str], ...] = (
     ({"data.pkl": PICKLE}, "the data of the tensor 'w' is not in the file"),
     ({"data.pkl": PICKLE[:90]}, "data.pkl is damaged"),
     ({"data.pkl": b"\x80\x02]"}, "data.pkl is damaged"),
@@ -121,7 +123,7 @@ def test_npz(tmp_path: Path) -> None:
         assert (str(found["one"]), found["text"].tolist()) == ("Value(i8=5)", ["a"])  # type: ignore[union-attr]
 
 
-def npy(array: np.ndarray) -> bytes:  # type: ignore[type-arg]
+def npy(array: npt.NDArray[Any]) -> bytes:
     """Return the bytes of a .npy file."""
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=True)

@@ -11,6 +11,7 @@ from tables import each_row
 from tensor_files import Q8, gguf, text
 
 import halfulp as hu
+from halfulp.interp.ir.types import TensorType
 from halfulp.tensors.layouts import SAFETENSORS, read_gguf, read_safetensors
 
 # What safetensors 0.8 writes for {"b": f32 [[1, 2]], "a": i8 [1, 2, 3], "h": f16 [1.5]}.
@@ -45,7 +46,9 @@ def test_a_file_of_the_library_is_read_and_written() -> None:
 
 def test_what_is_written_is_what_the_library_writes(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
-    hu.write_tensors(path, {"a": np.int8([1, 2, 3]), "h": np.float16([1.5]), "b": np.float32([[1, 2]])})
+    hu.write_tensors(
+        path, {"a": np.array([1, 2, 3], np.int8), "h": np.array([1.5], np.float16), "b": np.array([[1, 2]], np.float32)}
+    )
     assert path.read_bytes() == WRITTEN
 
 
@@ -54,7 +57,7 @@ def test_each_dtype_comes_back(dtype: str, tmp_path: Path) -> None:
     element = SAFETENSORS[dtype].element
     codes = np.arange(8, dtype=hu.Value.from_bits([0] * 8, "f32").bits.dtype) if dtype == "C64" else None
     if codes is not None:
-        value = hu.Value(hu.convert([0.0] * 4, "f32").type.__class__((4,), element), codes.reshape(4, 2))
+        value = hu.Value(TensorType((4,), element), codes.reshape(4, 2))
     else:
         value = hu.Value.from_bits(np.arange(8) % 2 if dtype == "BOOL" else np.arange(8), element)
         value = hu.Value(value.type, value.bits, unsigned=SAFETENSORS[dtype].unsigned)

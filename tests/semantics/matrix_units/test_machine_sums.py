@@ -161,9 +161,9 @@ def test_what_has_no_machine_code(restored: None, ran: list[machine_sums.Place],
     found = models.multiply_accumulate(rule, op, a, b, c, *scales)
     assert not ran
     assert not machine_sums.takes(rule, op, 1 << 40)
-    codes_ = [a[0, 1].tolist(), b[0, :, 2].tolist()]
+    row, column = a[0, 1].tolist(), b[0, :, 2].tolist()
     factors = (scales[0][0, 1].tolist(), scales[1][0, :, 2].tolist()) if scales else None
-    assert found[0, 1, 2] == accumulate(rule, op, *codes_, int(c[0, 1, 2]), factors)
+    assert found[0, 1, 2] == accumulate(rule, op, row, column, int(c[0, 1, 2]), factors)
 
 
 @pytest.mark.backend("auto")

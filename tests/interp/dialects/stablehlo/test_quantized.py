@@ -236,7 +236,7 @@ def test_scales_of_channels() -> None:
 def test_a_trace_says_how_many_bits_a_quantised_sum_loses() -> None:
     type_ = tensor((3,), I8.text)
     text = f"func.func @main(%a: {type_}) -> {type_} {{ %r = stablehlo.subtract %a, %a : {type_} return %r : {type_} }}"
-    traced = hu.trace(text, np.int8([1, 50, -7]), shadow=True)
+    traced = hu.trace(text, np.array([1, 50, -7], np.int8), shadow=True)
     assert traced.results[0].tolist() == [I8.point] * 3
     assert "a sum lost 8 leading bits" in str(traced)
 

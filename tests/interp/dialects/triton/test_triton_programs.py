@@ -146,8 +146,8 @@ def check_chips(name: str) -> None:
     assert known
     for chip, results in known.items():
         got = launched(name, f"{chip}.ttgir")
-        for result, bits in results.items():
-            assert np.array_equal(got[result].view(bits.dtype).reshape(bits.shape), bits), (chip, result)
+        for result, right in results.items():
+            assert np.array_equal(got[result].view(right.dtype).reshape(right.shape), right), (chip, result)
 
 
 @each_row(
@@ -170,12 +170,12 @@ def test_other_targets_give_the_bits_of_the_chips(name: str) -> None:
 def test_more_warps_may_add_in_another_order() -> None:
     text = (PROGRAMS / "tile_sums.cuda90.ttgir").read_text()
     more = text.replace("warpsPerCTA = [4", "warpsPerCTA = [8").replace('num-warps" = 4', 'num-warps" = 8')
-    modules = [hu.parse(each) for each in (text, more)]
+    first, second = hu.parse(text), hu.parse(more)
     # A row lies in one warp; a column is added over the registers of a thread, its lanes and the warps.
-    assert [(each.argument, each.same) for each in same_order(*modules)] == [(1, True), (2, False)]
-    assert [(each.argument, each.same) for each in same_order(modules[0], modules[0])] == [(1, True), (2, True)]
+    assert [(each.argument, each.same) for each in same_order(first, second)] == [(1, True), (2, False)]
+    assert [(each.argument, each.same) for each in same_order(first, first)] == [(1, True), (2, True)]
     sums = []
-    for module in modules:
+    for module in (first, second):
         arrays = np.array(wide("tile_sums")["in_x"]), np.zeros(32, np.float32), np.zeros(64, np.float32)
         hu.run(module, *arrays, grid=1)
         sums.append(arrays)
