@@ -4,7 +4,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 TEST_ARGS ?=
 EXTRAS ?= test
-MOST ?= 6
+MOST ?= 5
 ONLY ?=
 RESULTS ?=
 BASE ?=
@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo 'make demo             install into .venv and run $(DEMO_FILE)'
-	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2, MOST=6 sets of parameters)'
+	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2, MOST=5 sets of parameters)'
 	@echo 'make test-long        what `make test` leaves out: tests of seconds, and sets of parameters beyond $(MOST): minutes'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
 	@echo 'make added            the tests that a new format, op, oracle or format of vectors must satisfy: a minute'
