@@ -258,7 +258,7 @@ def seen_call(
                 verdict = again if again.kind == "unexplained" else replace(verdict, kind="narrow", wrong=0, at=None)
         except NotJudged as why:
             reason = str(why)
-        except (HalfulpError, KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
+        except (HalfulpError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as why:
             reason = f"its rule does not cover this call ({type(why).__name__}: {why})"
     kept = tuple(_hash(each) for each in tensors) if hashes else ()
     types_ = ", ".join(str(each.dtype).rpartition(".")[2] + str(list(each.shape)) for each in tensors)

@@ -754,12 +754,15 @@ def index_add(call: Call) -> Sequence[Expected]:
     axis, places = int(call["dim"]), call.array("index")
     if call.has("alpha") and call["alpha"] != 1:
         source = source * float(call["alpha"])
-    mid, total = base.mid.copy(), np.array(base.size)
-    key: Any = (*(slice(None),) * (axis % base.mid.ndim), places)
-    np.add.at(mid, key, source.mid)
-    np.add.at(total, key, source.size)
+    # A tensor without dimensions has one element at the place 0.
+    mid, total = np.atleast_1d(base.mid).copy(), np.atleast_1d(base.size).copy()
+    places = np.atleast_1d(places)
+    key: Any = (*(slice(None),) * (axis % mid.ndim), places)
+    np.add.at(mid, key, np.atleast_1d(source.mid))
+    np.add.at(total, key, np.atleast_1d(source.size))
     count = float(np.bincount(places).max(initial=0)) + 1
-    return [Within(Band(mid, gamma(count, base.unit) * total, base.digits))]
+    radius = gamma(count, base.unit) * total
+    return [Within(Band(mid.reshape(base.mid.shape), radius.reshape(base.mid.shape), base.digits))]
 
 
 def places_along(places: Array, axis: int) -> tuple[Array, ...]:

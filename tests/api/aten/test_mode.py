@@ -296,7 +296,7 @@ def test_no_sample_of_torch_itself_is_unexplained(dtype: str, monkeypatch: pytes
             try:
                 with hu.torch_mode() as seen:
                     op(sample.input, *sample.args, **sample.kwargs)
-            except (RuntimeError, TypeError, NotImplementedError):
+            except (RuntimeError, TypeError, NotImplementedError, AssertionError):
                 continue
             judged += sum(each.verdict is not None for each in seen.ops)
             unexplained += [str(each) for each in seen.unexplained]
