@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import operator
 import os
 import stat
@@ -155,26 +154,6 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     if len(data) > MAX_FILE_BYTES:
         raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
     return data
-
-
-def map_file(path: str | os.PathLike[str]) -> memoryview:
-    """Map a regular file into memory, however large it is. The file must not change as long as the view is used. Raise
-    InputError when it cannot be read.
-    """
-    name = os.fspath(path)
-    try:
-        # Before it is opened, because to open a pipe waits for its other end.
-        if not stat.S_ISREG(Path(path).stat().st_mode):
-            raise InputError(f"cannot read {name!r}: it is not a regular file")
-        with Path(path).open("rb") as file:
-            if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read {name!r}: {reason}") from None
 
 
 def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:

@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from halfulp.inputs import map_file, read_file
+from halfulp.inputs import read_file
 from halfulp.interp import loading
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.blobs import MAGIC
+from halfulp.interp.ir.blobs import MAGIC, map_file
 from halfulp.interp.ir.errors import InputError, TypeMismatch, UnknownOp
 from halfulp.interp.ir.operations import Module
 

@@ -8,6 +8,7 @@ next command. Blocks of a page are executed in their order: the commands in one 
 import contextlib
 import io
 import re
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,8 +61,9 @@ def shown_commands(page: Path) -> list[str]:
 
 
 def printed_by(code: str, name: str) -> str:
-    """Return the output of a program."""
+    """Return the output of a program. It runs in an empty folder beside ``examples/``, which keeps the files that it writes."""
     output = io.StringIO()
-    with contextlib.redirect_stdout(output):
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(output):
+        Path("examples").symlink_to(ROOT / "examples")
         exec(compile(code, name, "exec"), {"__name__": "__main__"})
     return output.getvalue()

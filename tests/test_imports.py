@@ -41,6 +41,7 @@ IN_FUNCTIONS = {
     "libraries, only if its program uses it",
     "halfulp.interp.run.batch": "slow: 10 ms; only batches need it",
     "halfulp.interp.run.compiled": "slow: 8 ms; only programs that become machine code need it",
+    "halfulp.interp.arrays": "slow: 10 ms; only arrays and tensors in files need it",
     "halfulp.interp.text.printer": "slow: 5 ms; a run prints ops in errors alone",
     "halfulp.interp.text.skipping": "slow: 2 ms; only files with ops of an unknown form need it",
     "halfulp.interp.values.functions": "slow: 30 ms, of sums, matrix units and elementary functions; only arithmetic on "

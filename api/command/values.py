@@ -20,7 +20,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, prefixed
 from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
@@ -142,7 +142,7 @@ def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) 
     """
     if not path:
         raise InputError(f"{what}: @ needs the name of a file")
-    with _prefixed(what):
+    with prefixed(what):
         found = array_of_file(path)
         if isinstance(found, Value):
             return found if type_ is None else to_value(found, type_, what, vscale)
@@ -159,7 +159,7 @@ def array_of_file(path: str) -> Value | npt.NDArray[Any] | bytes:
     """Return what ``@FILE`` or ``@FILE:NAME`` means: a tensor of a file that `open_tensors` reads, the array of a .npy
     file, or the bytes of any other file. Raises HalfulpError.
     """
-    from halfulp.tensors.archives import read_npy
+    from halfulp.interp.arrays.archives import read_npy
     from halfulp.tensors.opening import open_tensors, split_name
 
     if (named := split_name(path)) is not None:
@@ -172,7 +172,7 @@ def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int 
     """Make a value from an array of the natural dtype, or of raw codes where .npy files cannot hold that dtype (see
     `stored_array`).
     """
-    from halfulp.tensors.archives import holds_naturally
+    from halfulp.interp.arrays.archives import holds_naturally
 
     element = ty.element_type(type_)
     dtype, trailing = code_layout(element)
@@ -182,19 +182,9 @@ def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int 
         if array.dtype == dtype:
             shape = array.shape[: array.ndim - len(trailing)]
             container = ty.TensorType(shape, element) if shape else element
-            with _prefixed(what):
+            with prefixed(what):
                 return to_value(Value.from_bits(array, container), type_, what, vscale)
     return to_value(array, type_, what, vscale)
-
-
-@contextmanager
-def _prefixed(what: str) -> Iterator[None]:
-    try:
-        yield
-    except HalfulpError as error:
-        if not error.message.startswith(what):
-            error.message = f"{what}: {error.message}"
-        raise
 
 
 def _from_raw(data: bytes, type_: ty.Type, what: str, vscale: int | None) -> Value:
@@ -215,7 +205,7 @@ def _from_raw(data: bytes, type_: ty.Type, what: str, vscale: int | None) -> Val
     codes[:, :stride] = np.frombuffer(data, np.uint8).reshape(prod(sizes), stride) if stride else 0
     bits = codes.view(dtype.newbyteorder("<")).astype(dtype).reshape(sizes + trailing)
     container = ty.TensorType(sizes, element) if sizes else element
-    with _prefixed(what):
+    with prefixed(what):
         return to_value(Value.from_bits(bits, container), type_, what, vscale)
 
 
@@ -236,7 +226,7 @@ class Outputs:
         """Write a value as a .npy file, completely or not at all; or keep it for ``FILE.npz:NAME`` or
         ``FILE.safetensors:NAME``. ``name``: the name of a tensor without one. Raises InputError.
         """
-        from halfulp.tensors.archives import npy_bytes
+        from halfulp.interp.arrays.archives import npy_bytes
         from halfulp.tensors.opening import is_written, split_name
 
         found = split_name(place)

@@ -15,13 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.aliases import did_you_mean, how_to_install
-from halfulp.inputs import as_value, map_file, write_file
+from halfulp.inputs import as_value, write_file
+from halfulp.interp.arrays.archives import read_npz, write_npz
+from halfulp.interp.arrays.layouts import Entry, read_safetensors, write_safetensors
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
+from halfulp.interp.ir.blobs import map_file
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported, prefixed
 from halfulp.interp.values.value import Value
 from halfulp.quantizing.packed import PackedBlocks
-from halfulp.tensors.archives import read_npz, read_torch, write_npz
-from halfulp.tensors.layouts import Entry, read_gguf, read_safetensors, write_safetensors
+from halfulp.tensors.gguf import read_gguf
+from halfulp.tensors.torch_files import read_torch
 
 Found = Value | PackedBlocks | npt.NDArray[Any]
 
@@ -36,7 +39,7 @@ class Tensors(Mapping[str, Found]):
     ``path``: the file.
     """
 
-    def __init__(self, path: str, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, path: str, entries: Mapping[str, Entry[Found]]) -> None:
         self.path = path
         self._entries = entries
 
@@ -45,7 +48,7 @@ class Tensors(Mapping[str, Found]):
         Unsupported for a type that halfulp does not have. It is no KeyError, so that a typing error has a hint.
         """
         found = self._entry(name)
-        with _naming(self.path):
+        with prefixed(repr(self.path)):
             read = found.read()
         return Value.from_numpy(read, copy=False) if isinstance(read, np.ndarray) and found.type is not None else read
 
@@ -81,11 +84,11 @@ class Tensors(Mapping[str, Found]):
             if part not in blocks.parts:
                 raise InputError(f"{whole!r} has no {part!r}, but {', '.join(blocks.parts)}")
             return blocks.parts[part]
-        with _naming(self.path):
+        with prefixed(repr(self.path)):
             found = self._entry(name).read()
         return found.dequantize() if isinstance(found, PackedBlocks) else found
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> Entry[Found]:
         found = self._entries.get(name)
         if found is None:
             message = f"{self.path!r} has no tensor {name!r}"
@@ -110,20 +113,6 @@ class Tensors(Mapping[str, Found]):
 _MOST_SHOWN = 40
 
 
-class _naming:
-    """A context manager that puts the name of a file before errors of its readers."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, HalfulpError) and not error.message.startswith(repr(self.path)):
-            error.message = f"{self.path!r}: {error.message}"
-
-
 def open_tensors(path: str | os.PathLike[str]) -> Tensors:
     """Open a file of tensors, and return a `Tensors`, a mapping from their names to values.
 
@@ -142,16 +131,16 @@ def open_tensors(path: str | os.PathLike[str]) -> Tensors:
     if name.endswith(_INDEX):
         return _shards(name)
     if name.lower().endswith(_TABLES):
-        with _naming(name):
+        with prefixed(repr(name)):
             return Tensors(name, _columns(name))
     data = map_file(path)
-    with _naming(name):
+    with prefixed(repr(name)):
         return Tensors(name, _reader(name, data)(data))
 
 
 _INDEX = ".safetensors.index.json"
 _TABLES = (".arrow", ".feather", ".parquet")
-_READERS: Mapping[str, Callable[[memoryview], dict[str, Entry]]] = {
+_READERS: Mapping[str, Callable[[memoryview], Mapping[str, Entry[Found]]]] = {
     ".safetensors": read_safetensors,
     ".gguf": read_gguf,
     ".npz": read_npz,
@@ -171,7 +160,7 @@ def split_name(text: str) -> tuple[str, str] | None:
     return None if found is None else (found[1], found[2] or "")
 
 
-def _reader(name: str, data: memoryview) -> Callable[[memoryview], dict[str, Entry]]:
+def _reader(name: str, data: memoryview) -> Callable[[memoryview], Mapping[str, Entry[Found]]]:
     """Return the reader of a file by the end of its name, or else by its first bytes."""
     ending = Path(name).suffix.lower()
     if ending in _READERS:
@@ -190,12 +179,12 @@ def _reader(name: str, data: memoryview) -> Callable[[memoryview], dict[str, Ent
 
 def _shards(path: str) -> Tensors:
     """Open the files that an index of safetensors names, which lie beside it."""
-    with _naming(path):
+    with prefixed(repr(path)):
         try:
             found = json.loads(bytes(map_file(path)).decode("utf-8"))
             places = {str(name): str(file) for name, file in found["weight_map"].items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise InputError(f"it is no index of safetensors: {error}") from None
+            raise InputError(f"it is not an index of safetensors: {error}") from None
         files = {file: Path(file) for file in places.values()}
         if outside := next((file for file in files.values() if file.name != str(file)), None):
             raise InputError(f"it names {str(outside)!r}, which is not beside it")
@@ -211,7 +200,7 @@ def _shards(path: str) -> Tensors:
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _columns(path: str) -> dict[str, Entry]:
+def _columns(path: str) -> Mapping[str, Entry[Found]]:
     """Return the columns of numbers of an arrow, feather or parquet file. pyarrow reads them, which is optional."""
     try:
         pyarrow: Any = import_module("pyarrow")

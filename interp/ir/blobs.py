@@ -1,16 +1,42 @@
-"""Elements from raw bytes, as MLIR lays them out."""
+"""Raw bytes: files mapped into memory, and elements as MLIR lays them out."""
 
 from __future__ import annotations
+
+import mmap
+import os
+import stat
+from pathlib import Path
 
 import numpy as np
 
 from halfulp.fp_formats.formats import Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import DenseElementsAttr, ElementsType
+from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.types import I1, INDEX_WIDTH, ComplexType, Type, element_count, element_width
 
 MAGIC = b"ML\xefR"
 """The first bytes of a file of MLIR bytecode."""
+
+
+def map_file(path: str | os.PathLike[str]) -> memoryview:
+    """Map a regular file into memory, however large it is. The file must not change as long as the view is used. Raise
+    InputError when it cannot be read.
+    """
+    name = os.fspath(path)
+    try:
+        # Before it is opened, because to open a pipe waits for its other end.
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise InputError(f"cannot read {name!r}: it is not a regular file")
+        with Path(path).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read {name!r}: {reason}") from None
 
 
 def elements_of_blob(

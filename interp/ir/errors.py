@@ -6,7 +6,8 @@ column, as compilers do. ``exit_code`` is what the command line exits with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.ir.base import FileLineCol, Location, UnknownLoc, file_position
@@ -225,3 +226,14 @@ A file that is not text may be quoted in an error. Each character is replaced by
 
 ESCAPED: Mapping[int, str] = {code: chr(code).encode("unicode_escape").decode() for code in (*_CONTROLS, *_DIRECTIONS)}
 """The same characters with backslashes, except for surrogates: results stay apart."""
+
+
+@contextmanager
+def prefixed(name: str) -> Iterator[None]:
+    """Put ``name``, such as that of a file, before the message of an error that does not begin with it."""
+    try:
+        yield
+    except HalfulpError as error:
+        if not error.message.startswith(name):
+            error.message = f"{name}: {error.message}"
+        raise

@@ -396,7 +396,7 @@ def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, co
         codes = _codes_from_number(data, type_, element, what)
     else:
         codes = _codes_from_array(as_array(data, what), type_, element, what)
-        codes = codes.copy() if copy else codes
+        codes = codes.copy() if copy or not codes.flags.aligned else codes  # machine code takes aligned codes alone
     shape = ty.shape_of_codes(codes, element)
     expected = ty.runtime_shape(type_, vscale)
     if expected is not None and len(expected) != len(shape):

@@ -13,7 +13,8 @@ import pytest
 from tables import each_row
 
 import halfulp as hu
-from halfulp.tensors.archives import read_npz, read_torch
+from halfulp.interp.arrays.archives import read_npz
+from halfulp.tensors.torch_files import read_torch
 
 # data.pkl of torch 2.13 for {"w": 2x3, "t": w.t()[1:], "f8": f8E4M3FN, "opt": {"step": 3, "m": [bf16]}}.
 PICKLE = base64.b64decode(
@@ -120,6 +121,7 @@ def test_npz(tmp_path: Path) -> None:
         ]  # fmt: skip
         for name in ("x", "turned", "big"):
             assert np.array_equal(found[name].numpy(), x.T if name == "turned" else x)  # type: ignore[union-attr]
+            assert found[name].bits.flags.aligned  # type: ignore[union-attr]
         assert (str(found["one"]), found["text"].tolist()) == ("Value(i8=5)", ["a"])  # type: ignore[union-attr]
 
 

@@ -11,8 +11,9 @@ from tables import each_row
 from tensor_files import Q8, gguf, text
 
 import halfulp as hu
+from halfulp.interp.arrays.layouts import SAFETENSORS, read_safetensors
 from halfulp.interp.ir.types import TensorType
-from halfulp.tensors.layouts import SAFETENSORS, read_gguf, read_safetensors
+from halfulp.tensors.gguf import read_gguf
 
 # What safetensors 0.8 writes for {"b": f32 [[1, 2]], "a": i8 [1, 2, 3], "h": f16 [1.5]}.
 WRITTEN = bytes.fromhex(

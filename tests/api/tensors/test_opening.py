@@ -119,7 +119,7 @@ def test_shards(folder: Path) -> None:
     for weights, message in (
         ({"x": "../m.safetensors"}, "not beside it"),
         ({"x": "n.safetensors"}, "is not in"),
-        (1, "no index"),
+        (1, "not an index"),
     ):
         index.write_text(json.dumps({"weight_map": weights}))
         with pytest.raises(hu.errors.InputError, match=message):
