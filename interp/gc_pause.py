@@ -22,7 +22,7 @@ class PausedCollector:
             gc.enable()
 
 
-SELDOM = 50_000
+SELDOM = 300_000
 """The objects that are made between two collections where these are seldom."""
 
 

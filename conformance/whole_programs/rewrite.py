@@ -289,6 +289,7 @@ def replace_uses(around: Operation, old: SSAValue, new: SSAValue, but: Operation
 
 
 def drop(op: Operation) -> None:
-    """Remove an op from its block, if it is still in one."""
+    """Remove an op from its block, if it is in one. What still uses its results has no definition then."""
     if op.parent is not None and op in op.parent.operations:
         op.parent.operations.remove(op)
+        op.parent = None

@@ -22,7 +22,7 @@ from enum import Enum
 from functools import lru_cache
 from itertools import cycle, islice
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from halfulp.fp_formats.formats import Mask, ints_to_codes
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Operation, argument_types, result_types
+from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import accesses_together
@@ -107,6 +107,15 @@ class Known:
 _NOTHING = Known(Shared.UNKNOWN)
 
 
+class _Key(NamedTuple):
+    """What a compiled op depends on: its name and the rest of its text, and the types of its operands."""
+
+    name: str
+    rest: str
+    inputs: tuple[str, ...]
+    elementwise: bool
+
+
 @dataclass(eq=False)
 class _Code:
     """An op of a given text, compiled as a function of its operands of these types. ``step``: that of an elementwise
@@ -150,7 +159,7 @@ class SharedRuns:
     def __init__(self, seed: int, max_steps: int) -> None:
         self._seed = seed
         self._settings = Settings(max_steps=max_steps, write=silent, track_open=True)
-        self._codes: dict[tuple[tuple[str, str], tuple[str, ...]], _Code] = {}
+        self._codes: dict[_Key, _Code] = {}
         self._epoch = -1
         self._renew()
 
@@ -269,6 +278,7 @@ class SharedRuns:
             if not node.done:
                 node.level = 1 + max((each.level for each, _ in node.operands if not each.done), default=0)
                 levels[node.level][node] = None
+        self._compile(node for level in levels.values() for node in level)
         for level in sorted(levels):
             groups: dict[Any, list[_Node]] = defaultdict(list)
             for node in levels[level]:
@@ -286,8 +296,7 @@ class SharedRuns:
         flat = _flattened(*nodes[0].text, nodes[0].inputs)
         for node in nodes:
             node.done = True
-        inputs = nodes[0].inputs if flat is None else _signature(flat[1])[0]
-        code = self._code(nodes[0].text if flat is None else flat, inputs, flat is not None)
+        code = self._codes[_compiled_as(nodes[0])]
         going = [node for node in nodes if not (node.stopped | node.unknown).all()]
         if code.version is None and code.step is None:
             for node in going:
@@ -331,33 +340,29 @@ class SharedRuns:
                 shape = None if flat is None else _shape(*node.operands[0])
                 node.values = tuple(_part(value, lanes, shape, node.operands) for value in results)
 
-    def _code(self, text: tuple[str, str], inputs: tuple[str, ...], elementwise: bool) -> _Code:
-        key = text, inputs
-        known = self._codes.get(key)
-        if known is None:
-            known = self._codes[key] = self._compiled(text, inputs, elementwise)
-        return known
+    def _compile(self, nodes: Iterable[_Node]) -> None:
+        """Compile all ops that are not compiled yet, each as a function of one module."""
+        keys = {_compiled_as(node): None for node in nodes}
+        self._codes.update(self._compiled([key for key in keys if key not in self._codes]))
 
-    def _compiled(self, text: tuple[str, str], inputs: tuple[str, ...], elementwise: bool) -> _Code:
-        name, rest = text
-        listed_operands, outputs = _signature(rest)
-        own = len(listed_operands)
-        names = [f"%o{k}" if k < own else f"%c{k - own + 1}" for k in range(len(inputs))]
-        listed, given = ", ".join(outputs), ", ".join(map(": ".join, zip(names, inputs, strict=True)))
-        operands = ", ".join(names[:own])
-        returned = ", ".join(f"%r#{k}" if len(outputs) > 1 else "%r" for k in range(len(outputs)))
-        bound = f"%r{f':{len(outputs)}' * (len(outputs) > 1)} = " * bool(outputs)
-        source = (
-            f'"func.func"() <{{function_type = ({", ".join(inputs)}) -> ({listed}), sym_name = "{NAME}"}}> ({{\n'
-            f"^bb0({given}):\n"
-            f'  {bound}"{name}"({operands}){rest}\n  "func.return"({returned}) : ({listed}) -> ()\n}}) : () -> ()\n'
-        )
+    def _compiled(self, keys: Sequence[_Key]) -> dict[_Key, _Code]:
+        if not keys:
+            return {}
         try:
-            module = parse_module(source)
-            function = module.lookup(NAME)
-            assert function is not None
-            types, op = argument_types(function), next(iter(function.children))
-            if elementwise and op.definition is not None and isinstance(op.definition.evaluate, Elementwise):
+            module = parse_module("".join(_function_of(f"f{number}", key) for number, key in enumerate(keys)))
+        except HalfulpError:
+            if len(keys) == 1:
+                return {keys[0]: _Code()}
+            half = len(keys) // 2
+            return self._compiled(keys[:half]) | self._compiled(keys[half:])
+        return {
+            key: self._compiled_function(module, function, key) for key, function in zip(keys, module.body, strict=True)
+        }
+
+    def _compiled_function(self, module: Module, function: Operation, key: _Key) -> _Code:
+        types, op = argument_types(function), next(iter(function.children))
+        try:
+            if key.elementwise and op.definition is not None and isinstance(op.definition.evaluate, Elementwise):
                 kernel = op.definition.evaluate.build(op, self._settings)
                 return _Code(types, step=ElementwiseStep(op, op.definition.evaluate, kernel, self._settings))
             return _Code(types, Version(module, function, self._settings, False))
@@ -421,6 +426,28 @@ class SharedRuns:
         assert nodes is not None
         types = tuple(argument_types(function))
         return Arguments((Part(types, types, tuple(_value(node, 0).bits for node in nodes), LANES),))
+
+
+def _compiled_as(node: _Node) -> _Key:
+    """Return what a node needs compiled: an elementwise op as one on scalars."""
+    flat = _flattened(*node.text, node.inputs)
+    return _Key(*node.text, node.inputs, False) if flat is None else _Key(*flat, _signature(flat[1])[0], True)
+
+
+def _function_of(name: str, key: _Key) -> str:
+    """Return the text of a function that does an op on its arguments."""
+    listed_operands, outputs = _signature(key.rest)
+    own = len(listed_operands)
+    names = [f"%o{k}" if k < own else f"%c{k - own + 1}" for k in range(len(key.inputs))]
+    listed, given = ", ".join(outputs), ", ".join(map(": ".join, zip(names, key.inputs, strict=True)))
+    operands = ", ".join(names[:own])
+    returned = ", ".join(f"%r#{k}" if len(outputs) > 1 else "%r" for k in range(len(outputs)))
+    bound = f"%r{f':{len(outputs)}' * (len(outputs) > 1)} = " * bool(outputs)
+    return (
+        f'"func.func"() <{{function_type = ({", ".join(key.inputs)}) -> ({listed}), sym_name = "{name}"}}> ({{\n'
+        f"^bb0({given}):\n"
+        f'  {bound}"{key.name}"({operands}){key.rest}\n  "func.return"({returned}) : ({listed}) -> ()\n}}) : () -> ()\n'
+    )
 
 
 def _is_same(one: _Program, two: _Program) -> bool:

@@ -15,7 +15,8 @@ from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
 from halfulp.conformance.whole_programs.generator.kinds import programs_from
 from halfulp.conformance.whole_programs.generator.mutated import EDITS, Draft, Edit, Mutants, mutant, programs_of
-from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.conformance.whole_programs.rewrite import drop
+from halfulp.interp.ir.errors import HalfulpError, InputError, VerifyError
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.verifier import verify
@@ -94,6 +95,17 @@ def test_a_changed_program_is_what_its_text_says_and_depends_on_the_seed() -> No
         module = parse_module(text, "<again>")
         assert text_of(module) == text
         assert print_module(module, generic=True) in generic
+
+
+def test_a_program_that_uses_what_was_dropped_inside_a_region_is_not_valid() -> None:
+    module = parse_module(
+        "func.func @f(%c: i1, %x: i8) -> i8 { %y = arith.addi %x, %x : i8\n"
+        "%r = scf.if %c -> i8 { scf.yield %y : i8 } else { scf.yield %x : i8 }\n return %r : i8 }",
+        "<test>",
+    )
+    drop(next(op for op in module.walk() if op.name == "arith.addi"))
+    with pytest.raises(VerifyError, match="defined outside the region"):
+        verify(module)
 
 
 def test_bodies_that_follow_from_the_name_of_an_op_are_not_changed() -> None:
