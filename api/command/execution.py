@@ -39,16 +39,16 @@ _EXPECTED = re.compile(
 )
 
 
-def as_json(error: HalfulpError) -> str:
-    """Return an error as one line of JSON: file, line, column, severity, message, the notes likewise, and the hint; for
-    bytecode also the offset of the wrong byte.
+def error_record(error: HalfulpError) -> dict[str, object]:
+    """Return an error for JSON: file, line, column, severity, message, the notes likewise, and the hint; for bytecode
+    also the offset of the wrong byte.
     """
     record: dict[str, object] = _record(error.location, "error", error.message)
     record["notes"] = [_record(location, "note", text) for location, text in error.notes]
     record["hint"] = error.hint
     if isinstance(error, BytecodeError):
         record |= {"file": error.filename, "offset": error.offset}
-    return json.dumps(record, ensure_ascii=True)
+    return record
 
 
 def _record(location: Location | None, severity: str, message: str) -> dict[str, object]:
@@ -168,7 +168,7 @@ def report(error: HalfulpError, sources: Sources) -> int:
     """Print an error with its source line, and return its exit code."""
     if isinstance(error.location, UnknownLoc):
         error.location = None
-    say(as_json(error) if sources.json else rendered(error, sources))
+    say(json.dumps(error_record(error)) if sources.json else rendered(error, sources))
     return error.exit_code
 
 

@@ -6,11 +6,11 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from halfulp.command.calls import SOURCE_FILE, DiagnosticsOption
-from halfulp.command.console import SUCCESS, fail, worst, write
-from halfulp.command.execution import DiagnosticsChecker, Sources, read, report
+from halfulp.command.console import SUCCESS, fail, put, worst, write
+from halfulp.command.execution import DiagnosticsChecker, Sources, error_record, read, report
 from halfulp.command.option import Command
 from halfulp.described import argument, choice, flag, option
 from halfulp.inputs import write_file
@@ -54,6 +54,7 @@ class TranslateArguments(DiagnosticsOption):
         "newer layout of bytecode, and do not pack i1 in blobs of text. Default for bytecode: mlir22; for text: "
         "MLIR 22's spelling, but nothing is refused",
     )
+    json: bool = flag("print one JSON object: the text of each module, or its error; with -o, the name of the file")
     verify_diagnostics: bool = flag(
         "compare the errors with the comments // expected-error {{...}} in the file, as mlir-opt does; exit with "
         "2 if they differ"
@@ -74,6 +75,8 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
     binary = arguments.emit_bytecode or arguments.emit_portable is not None
     if arguments.emit_bytecode and arguments.emit_portable is not None:
         return fail("--emit-bytecode and --emit-portable cannot be used together")
+    if binary and arguments.output is None and arguments.json:
+        return fail("--json has no place for bytecode: name a file with -o")
     if binary and arguments.output is None and sys.stdout.isatty():
         return fail("bytecode is not written to a terminal: name a file with -o")
     program = read(arguments.file, sources)
@@ -83,8 +86,12 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
     parts = program.parts(arguments.split_input_file)
     if binary and len(parts) > 1:
         return fail(f"a bytecode file holds one module, but the file has {len(parts)} parts")
-    printed, codes = [], []
+    printed: list[bytes] = []
+    codes: list[int] = []
+    modules: list[dict[str, Any]] = []
     for part in parts:
+        place = program.name if part is None else f"{program.name}:{part.start[0]}"
+        modules.append({"place": place, "text": None, "errors": []})
         try:
             module = program.module(part, arguments.allow_unregistered_dialect)
             if arguments.emit_portable is not None:
@@ -96,15 +103,25 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
             # mlir-opt ends every module with an empty line.
             form = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info, schema=schema)
             printed.append(form.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n\n")
+            modules[-1]["text"] = form if arguments.output is None else None
         except HalfulpError as error:
             printed.append(b"")
             failures = [error] if checker is None else checker.unexpected(error)
             codes += [report(failure, sources) for failure in failures]
-    if checker is not None:
-        codes += [report(failure, sources) for failure in checker.unmet()]
-    if arguments.output is not None and codes:
-        return worst(codes)
-    _write_translated(SPLIT_MARKER.encode().join(printed), arguments)
+            modules[-1]["errors"] = list(map(error_record, failures))
+    unmet = [] if checker is None else list(checker.unmet())
+    codes += [report(failure, sources) for failure in unmet]
+    written = arguments.output is None or not codes
+    if written and not (arguments.json and arguments.output is None):
+        _write_translated(SPLIT_MARKER.encode().join(printed), arguments)
+    if arguments.json:
+        put(
+            {
+                "modules": modules,
+                "errors": list(map(error_record, unmet)),
+                "file": arguments.output if written else None,
+            }
+        )
     return worst(codes)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, fail, progress_bar, say, write
+from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, fail, progress_bar, put, say, write
 from halfulp.command.execution import Sources, report
 from halfulp.command.option import Command
 from halfulp.command.recipe import computation_of, recipe_of
@@ -25,7 +25,7 @@ from halfulp.conformance.vectors.coverage import CoverageReport, KeptRows, Runni
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import CheckedAgainst, see, to_text
-from halfulp.conformance.vectors.models.table import coverage_table
+from halfulp.conformance.vectors.models.table import coverage_records, coverage_table
 from halfulp.conformance.vectors.op_inputs import filled_models
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
@@ -35,6 +35,9 @@ from halfulp.golden.checking import check_file, described, metadata_of
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
 from halfulp.inputs import check_place, read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
+
+MOST_TOLD = 1000
+"""The most changes that the object of ``--json`` lists; ``--format=jsonl`` prints all of them, one on each line."""
 
 BLOCK = 32
 """The number of elements of a block, as in OCP's MX formats."""
@@ -86,6 +89,7 @@ class VectorsArguments(RecipeOptions):
         "FILE", "also write the cases that the rows cover, as JSON, which 'vectors coverage report' merges"
     )
     changed: str | None = option("FILE", "show the vectors of the set with this metadata that change in this version")
+    json: bool = flag("print one JSON object: with --out the files, rows and digest; with --changed the first changes")
 
 
 BINARY = ("npz", "npy", "bin")
@@ -103,6 +107,8 @@ def make_vectors(arguments: VectorsArguments, sources: Sources) -> int:
         return _changed(arguments.changed, arguments)
     if arguments.subject is None:
         return fail("name an op or a program, or give --changed")
+    if arguments.json and arguments.out is None and arguments.models != "list":
+        return fail("with --json, the vectors need another place than stdout: name a folder with --out")
     if arguments.models == "list":
         return _list_models(arguments.subject, arguments, sources)
     return _make(arguments.subject, arguments, sources)
@@ -126,6 +132,8 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
         with progress_bar("vectors") as progress:
             made = output.write_folder(order, Path(arguments.out), progress)
     _write_coverage(covered, arguments.coverage_file)
+    if arguments.json:
+        put({**_files(order.names, arguments), **_made_record(made)})
     for count, what, how in (
         (made.undefined, "undefined behaviour", "; --keep-ub keeps them, as poison"),
         (made.written.dropped, "poison or open bits", ""),
@@ -133,6 +141,22 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
         if count:
             say(f"{plural(count, 'row')} with {what} {'is' if count == 1 else 'are'} left out{how}")
     return SUCCESS
+
+
+def _files(names: Iterable[str], arguments: VectorsArguments) -> dict[str, Any]:
+    """Return the names of files of ``--out`` for JSON."""
+    return {"files": [os.path.join(arguments.out or "", name) for name in names]}
+
+
+def _made_record(made: output.ProducedSet) -> dict[str, Any]:
+    """Return what a set holds for JSON."""
+    return {
+        "rows": made.written.count,
+        "undefined": made.undefined,
+        "dropped": made.written.dropped,
+        "columns": [column.to_json() for column in made.written.columns],
+        "sha256": made.written.digest,
+    }
 
 
 def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> int:
@@ -146,6 +170,8 @@ def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> in
         write(model.source)
     else:
         output.write_model(model, Path(arguments.out))
+    if arguments.json:
+        put(_files((f"{model.name}.c", f"{model.name}_dpi.sv"), arguments))
     _write_coverage(covered, arguments.coverage_file)
     return SUCCESS
 
@@ -246,7 +272,10 @@ def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> i
     if not isinstance(computation, OpComputation):
         raise InputError(OF_ONE_OP)
     _, filled = filled_models(computation.case, None, arguments.seed)
-    write(coverage_table(filled) + "\n")
+    if arguments.json:
+        put({"models": coverage_records(filled)})
+    else:
+        write(coverage_table(filled) + "\n")
     return SUCCESS
 
 
@@ -263,7 +292,7 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
     parts = metadata.parts_of(data) if given is None else [metadata.of_file(data, Path(given).name)]
     if "shards" in parts[0]:
         raise InputError(f"{path}: '{given}' is not one of the sweep's shards", hint="without a file, all are compared")
-    compared, changed, missing, equal = 0, 0, 0, True
+    compared, changed, missing, equal, told = 0, 0, 0, True, list[dict[str, Any]]()
     for part in parts:
         rows_of(part, recipe)
         beside = _data_file(path, part, given)
@@ -277,12 +306,19 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
             check_unaltered(part, read_vectors(first, format, columns, options), str(file))
             try:
                 for change in changes(part, recipe, read_vectors(again, format, columns, options)):
-                    write(_change_text(change, file.name if len(parts) > 1 else None, arguments.format) + "\n")
                     changed += 1
+                    name = file.name if len(parts) > 1 else None
+                    if not arguments.json:
+                        write(_change_text(change, name, arguments.format) + "\n")
+                    elif changed <= MOST_TOLD:
+                        told.append(_change_record(change, name))
             except InputError as error:
                 error.message = f"{file}: {error.message}"
                 raise
         compared += part["count"]
+    if arguments.json:
+        counts = {"vectors": compared, "changed": changed, "missing_files": missing}
+        put({**counts, "equal": equal and not changed, "changes": told})
     if missing:
         files = "no data file lies" if missing == len(parts) else f"{missing} of {len(parts)} shards do not lie"
         say(f"{files} beside it, so only digests can be compared: {'equal' if equal else 'they differ'}")
@@ -294,8 +330,12 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
 def _change_text(change: Change, file: str | None, format: str | None) -> str:
     """Return the text of a change as a line. ``file``: the file of its row, where that is not clear."""
     if format == "jsonl":
-        return json.dumps(({} if file is None else {"file": file}) | change.to_json())
+        return json.dumps(_change_record(change, file))
     return str(change) if file is None else f"{file}: {change}"
+
+
+def _change_record(change: Change, file: str | None) -> dict[str, Any]:
+    return ({} if file is None else {"file": file}) | change.to_json()
 
 
 def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Path, str] | None:

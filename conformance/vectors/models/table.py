@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from halfulp.conformance.vectors.intermediate import (
     Dice,
@@ -639,6 +639,21 @@ def coverage_table(filled: Mapping[str, Filled]) -> str:
         lines.append(f"{name:<4} {asked - len(empty):>6} of {asked:<6} {len(made.rows):>6} rows  {MODELS[name].target}")
         lines += [f"            {' '.join(map(str, bucket))}: {made.reason}" for bucket in empty]
     return "\n".join(lines)
+
+
+def coverage_records(filled: Mapping[str, Filled]) -> list[dict[str, Any]]:
+    """Return what `coverage_table` shows as records for JSON."""
+    return [
+        {
+            "name": name,
+            "target": MODELS[name].target,
+            "rows": len(made.rows),
+            "buckets": len(made.hits),
+            "empty": [" ".join(map(str, bucket)) for bucket in made.empty],
+            "reason": made.reason or None,
+        }
+        for name, made in filled.items()
+    ]
 
 
 _PARTS = (functions, conversions, sums, fixed_point)

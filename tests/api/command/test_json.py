@@ -29,8 +29,8 @@ func.func private @g(%a: i8) -> i8 {
 
 
 def checked(name: str, text: str) -> Any:
-    """Return the object that a command printed as its only line, after a check against the schema."""
-    assert text.count("\n") == 1
+    """Return the object that a command printed, after a check against the schema. All but files are one line."""
+    assert text.count("\n") == 1 or name == "vectors coverage report"
     found = json.loads(text)
     jsonschema.Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{name}"}).validate(found)
     return found
@@ -49,10 +49,18 @@ COMMANDS = (
     ("formats", "formats"),
     ("formats", "formats f4E2M1FN"),
     ("cache", "cache"),
+    ("translate", "translate f.mlir"),
+    ("translate", "translate f.mlir --emit-bytecode -o f.mlirbc"),
+    ("vectors make", "vectors make arith.addf --type=f4E2M1FN --models=list"),
+    ("vectors make", "vectors make arith.addf --type=f4E2M1FN --out=set --format=csv"),
+    ("vectors make", "vectors make arith.addf --type=f16 --out=set --format=dpi"),
+    ("vectors make", "vectors make --changed=old/addf_f4E2M1FN.json"),
+    ("vectors check", "vectors check old/addf_f4E2M1FN.tv"),
+    ("vectors coverage report", "vectors coverage report old/covered.json"),
 )
 SLOWER = (
-    ("sweep", "vectors sweep arith.addf --type=f4E2M1FN --out=sweep"),
-    ("sweep", "vectors sweep arith.addf --type=f4E2M1FN --out=sweep --shard=0/2"),
+    ("vectors sweep", "vectors sweep arith.addf --type=f4E2M1FN --out=sweep"),
+    ("vectors sweep", "vectors sweep arith.addf --type=f4E2M1FN --out=sweep --shard=0/2"),
     ("reduce", "reduce f.mlir --test=./accepts --function=g"),
     ("reduce", "reduce f.mlir --test=./accepts --function=g -o g.mlir"),
     ("run", "run f.mlir --function=g --input=1 --flags"),
@@ -69,7 +77,10 @@ def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
     Path("f.mlir").write_text(DIVIDE)
     Path("accepts").write_text("#!/bin/sh\nexit 0\n")
     Path("accepts").chmod(0o755)
-    return Command(capsys)
+    found = Command(capsys)
+    old = ("--type=f4E2M1FN", "--out=old", "--coverage-file=old/covered.json", "-n", "16")
+    assert found("vectors", "make", "arith.addf", *old)[0] == 0
+    return found
 
 
 @each_row(*COMMANDS)
@@ -143,3 +154,21 @@ def test_numbers_are_exact_or_text(value: hu.Value, numbers: Any) -> None:
     found = value_record(value)["values"]
     assert json.dumps(found) == json.dumps(numbers)
     assert number_record(None) is None
+
+
+def test_modules_with_errors(command: Command) -> None:
+    Path("two.mlir").write_text("func.func @f() {\n  return\n}\n// -----\nfunc.func @g() {\n  retur\n}\n")
+    code, out, err = command("translate", "two.mlir", "--split-input-file", "--json", "-o", "out.mlir")
+    found = checked("translate", out)
+    assert (code, found["file"], Path("out.mlir").exists(), "two.mlir:6:3" in err) == (2, None, False, True)
+    assert [(each["place"], len(each["errors"])) for each in found["modules"]] == [("two.mlir:1", 0), ("two.mlir:4", 1)]
+    assert [found["modules"][1]["errors"][0][key] for key in ("file", "line", "column")] == ["two.mlir", 6, 3]
+
+
+def test_rows_that_differ_by_nan_and_infinity(command: Command) -> None:
+    Path("r.tv").write_text("7C00 7C00 7C01 00\n7BFF 7BFF 7E00 05\n")
+    code, out, err = command(
+        "vectors", "check", "r.tv", "--op=arith.addf", "--type=f16", "--json", "--format=testfloat"
+    )
+    assert (code, err) == (1, "")
+    assert checked("vectors check", out)["differing"] == 2

@@ -13,7 +13,7 @@ from command import PATIENCE, Command, halfulp
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.command.execution import DiagnosticsChecker, as_json, expectations
+from halfulp.command.execution import DiagnosticsChecker, error_record, expectations
 from halfulp.command.main import COMMANDS, NOW
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError, ParseError
@@ -223,7 +223,9 @@ def test_nothing_close_has_no_hint() -> None:
 
 
 def test_json_has_all_parts() -> None:
-    record = json.loads(as_json(failure("func.func @f(%a: f32) {\n  %0 = arith.addi %a, %a : i32\n  return\n}")))
+    record = json.loads(
+        json.dumps(error_record(failure("func.func @f(%a: f32) {\n  %0 = arith.addi %a, %a : i32\n  return\n}")))
+    )
     assert record == {
         "file": "<string>",
         "line": 2,
@@ -234,7 +236,7 @@ def test_json_has_all_parts() -> None:
         "hint": None,
     }
     assert "expects different type" in record["message"]
-    assert json.loads(as_json(HalfulpError("no place")))["line"] is None
+    assert error_record(HalfulpError("no place"))["line"] is None
 
 
 def test_expectations_say_where() -> None:
