@@ -72,7 +72,7 @@ _EXPORTS: Mapping[str, str] = {
     "p3109": "halfulp.p3109:",
     "profile": "halfulp.semantics.profile",
     "profiles": "halfulp.semantics.profile:PROFILES",
-    "semantics_version": "halfulp.semantics.profile:SEMANTICS_VERSION",
+    "semantics_version": "halfulp.semantics:SEMANTICS_VERSION",
     "Profile": "halfulp.semantics.profile",
     # Explanations, traces and pictures
     "explain": "halfulp.explanations.explaining",

@@ -66,9 +66,9 @@ from halfulp.quantizing.blocks import quantize_blocks as quantize_blocks
 from halfulp.quantizing.types import dequantize as dequantize
 from halfulp.quantizing.types import quantize as quantize
 from halfulp.running import run as run
+from halfulp.semantics import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.matrix_units.accumulator import Accumulator as Accumulator
 from halfulp.semantics.profile import PROFILES as profiles
-from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
 from halfulp.semantics.profile import profile as profile
 from halfulp.sensitivities.ranking import rank as rank

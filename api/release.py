@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from halfulp.semantics.profile import SEMANTICS_VERSION
+from halfulp.semantics import SEMANTICS_VERSION
 
 VERSION = version("halfulp")
 """The version, as in ``pip show halfulp``."""

@@ -19,9 +19,6 @@ from halfulp.fp_formats import policy
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.policy import Choice, FloatChoices, FloatPolicy, Rounding
 
-SEMANTICS_VERSION = 8
-"""The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
-
 _ROUNDINGS = {
     Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
     Rounding.DOWNWARD: "toward -infinity",

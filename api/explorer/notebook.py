@@ -31,7 +31,7 @@ from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.values.value import Value
 from halfulp.number_reader import format_of, read_number, read_with_type, typed_text
 from halfulp.release import VERSION
-from halfulp.semantics.profile import SEMANTICS_VERSION
+from halfulp.semantics import SEMANTICS_VERSION
 
 # --- page -------------------------------------------------------------------------------------------------------------
 #

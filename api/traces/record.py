@@ -31,8 +31,8 @@ from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.measuring.metrics import Metric
 from halfulp.release import VERSION
+from halfulp.semantics import SEMANTICS_VERSION
 from halfulp.semantics.kernel import Origin, Origins
-from halfulp.semantics.profile import SEMANTICS_VERSION
 from halfulp.traces.error_text import Site, step_text
 from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at, summary
 

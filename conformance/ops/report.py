@@ -35,7 +35,8 @@ from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.spelling import spell_element
-from halfulp.semantics.profile import PROFILES, SEMANTICS_VERSION, SPEC, Profile
+from halfulp.semantics import SEMANTICS_VERSION
+from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 
 def markdown(report: ConformanceReport) -> str:

@@ -33,8 +33,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.values.coerce import natural_dtypes
+from halfulp.semantics import SEMANTICS_VERSION
 from halfulp.semantics.kernel import Fault, FaultKind
-from halfulp.semantics.profile import SEMANTICS_VERSION
 
 # --- exact ------------------------------------------------------------------------------------------------------------
 #

@@ -32,8 +32,7 @@ from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, plural
 from halfulp.interp.ir.types import element_width
-from halfulp.semantics import floats
-from halfulp.semantics.profile import SEMANTICS_VERSION
+from halfulp.semantics import SEMANTICS_VERSION, floats
 
 LOOKED_AT = 1 << 16
 """The most rows of a set whose buckets are counted: a row takes up to 50 microseconds for each model."""

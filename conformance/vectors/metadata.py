@@ -53,8 +53,8 @@ from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import InputError
-from halfulp.semantics import fixed_point
-from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
+from halfulp.semantics import SEMANTICS_VERSION, fixed_point
+from halfulp.semantics.profile import PROFILE_FIELDS, Profile
 
 SCHEMA_VERSION = 1
 

@@ -28,8 +28,6 @@ _FLAGS = 8
 """How many times as long NumPy takes for an element whose exception flags are wanted."""
 _AT_ONCE = 1 << 16
 """The most refused elements that are computed at once in the general way."""
-_SLOW_PAYS = 1 << 18
-"""The elements of blocks with refused ones from which on it pays to find these, if the general way is slow."""
 _PART = 32 * BLOCK
 """The elements that a thread takes at a time: whole blocks."""
 _ENTRY = ctypes.CFUNCTYPE(
@@ -332,12 +330,12 @@ class Waiting:
         return places
 
     def _refused(
-        self, inputs: Sequence[Codes], parts: Sequence[slice], slow: bool
+        self, inputs: Sequence[Codes], parts: Sequence[slice], slow: int
     ) -> Iterator[slice | npt.NDArray[np.intp]]:
         """Yield the refused elements of some parts, many at a time, since each call of NumPy code takes long."""
         count = sum(part.stop - part.start for part in parts)
         self._settled += count
-        if count <= _AT_ONCE and not (slow and self._settled >= _SLOW_PAYS):
+        if count <= _AT_ONCE and (slow == 1 or slow * self._settled < PAYS):
             yield from parts
             return
         waiting: list[npt.NDArray[np.intp]] = []
@@ -356,14 +354,14 @@ class Waiting:
         out: Codes,
         parts: Sequence[slice],
         general: Callable[..., ArrayResult],
-        slow: bool = False,
+        slow: int = 1,
         flags: Codes | None = None,
     ) -> Mask | None:
         """Compute the refused elements of these ranges by ``general``, and write their results to ``out``, and their
         flags to ``flags``, if it is given. Return the mask of poison; None if there is none.
 
-        ``slow``: ``general`` takes long for each element. Then only the refused elements are computed, as soon as it
-        takes less time to find them than to compute the whole ranges.
+        ``slow``: how many times as long as an addition ``general`` takes. If this is more than 1, only the refused
+        elements are computed, as soon as it takes less time to find them than to compute the whole ranges.
         """
         poison: Mask | None = None
         for where in self._refused(inputs, parts, slow):
@@ -401,14 +399,14 @@ def applied(
     widths: tuple[int, ...],
     operands: tuple[Codes, ...],
     general: Callable[..., ArrayResult],
-    slow: bool = False,
+    slow: int = 1,
     flags: bool = False,
 ) -> ArrayResult | None:
     """Return the results of an op by its description; None if it has no description, or if NumPy computes them faster.
 
     ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements;
-    ``slow``: see `Waiting.settle`. ``flags``: the description also gives exception flags, in 8 bits, and so does
-    ``general``.
+    ``slow``: how many times as long as an addition ``general`` takes. ``flags``: the description also gives exception
+    flags, in 8 bits, and so does ``general``.
     """
     if implementation is None or not llvm.machine_code_allowed():
         return None
@@ -417,7 +415,7 @@ def applied(
     size = math.prod(shape)
     splats = tuple([size > 1 and each.size == 1 for each in words])
     waiting = _waiting(implementation, widths, splats, 1 + flags)
-    loop = waiting.get(_FLAGS * size if flags else size) if size else None
+    loop = waiting.get((_FLAGS if flags else slow) * size) if size else None
     if loop is None:
         return None
     raised = np.empty(shape, np.uint8) if flags else None

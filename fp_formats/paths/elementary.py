@@ -22,6 +22,7 @@ from halfulp.fp_formats.paths import (
     llvm,
     margins,
     tables,
+    word_doubles,
     word_flags,
     word_functions,
 )
@@ -37,6 +38,10 @@ _BALLS_PAY = 8
 """Elements from which on balls on arrays are quicker than the specification."""
 _MARGINS_PAY = 64
 """Elements from which on margins are quicker than balls."""
+_MARGIN, _BALL = 16, 64
+"""How many times as long as an addition margins and balls take, for `applied`. Balls take longer than this, but so does
+the making of the code that takes their place.
+"""
 
 QUICK = 2000
 """Results of the specification that take as long as a table that is made by margins."""
@@ -50,7 +55,8 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
     margins: from formats of up to 32 bits to formats of up to 28 mantissa bits: round from f64 (`margins`,
         `elementary_pairs`). From f32 to f32 and without flags: by machine code (`word_functions`), where a function has
         it, or to nearest even by the machine's own conversions (`elementary_native`).
-    balls: one ball for each element (`reals.arrays`).
+    balls: one ball for each element (`reals.arrays`). From f64 to f64 and without flags: by machine code
+        (`word_doubles`), where a function has it.
 
     The specification computes the results that margins or balls do not determine.
     """
@@ -109,21 +115,23 @@ def _unary(
         found = _tabled(key, src, dst, make, worth, a, want_flags)
         if found is not None:
             return found
-    if path != "margins" or a.size < _MARGINS_PAY:
-        return _with_flags(precisely(a), want_flags)
 
     def in_arrays(codes: Codes) -> ArrayResult:
+        if path != "margins" or codes.size < _MARGINS_PAY:
+            return _with_flags(precisely(codes), want_flags)
         if elementary_native.applies(src, dst, rounding, policy, want_flags):
             return elementary_native.unary(name, codes, by_margins)
         return _with_flags(by_margins(codes), want_flags)
 
-    def far(codes: Codes) -> ArrayResult:
-        described = word_functions.unary(name, src, rounding, policy, dst, far=True)
-        return applied(described, (src.bits,), (codes,), in_arrays, slow=True) or in_arrays(codes)
+    words, slow = (word_doubles, _BALL) if path == "balls" else (word_functions, _MARGIN)
 
-    pays = not want_flags and llvm.may_pay(a.size)
-    described = word_functions.unary(name, src, rounding, policy, dst) if pays else None
-    return applied(described, (src.bits,), (a,), far, slow=True) or in_arrays(a)
+    def far(codes: Codes) -> ArrayResult:
+        described = words.unary(name, src, rounding, policy, dst, far=True)
+        return applied(described, (src.bits,), (codes,), in_arrays, slow) or in_arrays(codes)
+
+    pays = not want_flags and path != "table" and llvm.may_pay(slow * a.size)
+    described = words.unary(name, src, rounding, policy, dst) if pays else None
+    return applied(described, (src.bits,), (a,), far, slow) or in_arrays(a)
 
 
 def binary(
@@ -171,9 +179,9 @@ def binary(
             return _shaped(elementary_native.binary(elementary_pairs.PAIRS[name], x, y, by_margins), both)
         return _with_flags(_shaped(by_margins(x, y), both), want_flags)
 
-    pays = not want_flags and llvm.may_pay(math.prod(shape))
+    pays = not want_flags and llvm.may_pay(_MARGIN * math.prod(shape))
     described = word_functions.binary(name, fmt, rounding, policy, dst) if pays else None
-    return applied(described, (fmt.bits,) * 2, (a, b), in_arrays, slow=True) or in_arrays(a, b)
+    return applied(described, (fmt.bits,) * 2, (a, b), in_arrays, _MARGIN) or in_arrays(a, b)
 
 
 def of_integer(

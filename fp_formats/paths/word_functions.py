@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.words import F32, F64, Implementation, Real, Word
@@ -32,13 +33,13 @@ ERROR = 2.0**-46
 errors that they see are less than a quarter of it.
 """
 
-_NEAREST, _DIRECTED = (RNE, RNA), (RZ, RU, RD)
+NEAREST, _DIRECTED = (RNE, RNA), (RZ, RU, RD)
 _SIGN, _MAGNITUDE = 1 << 63, (1 << 63) - 1
-_MAGIC = 1.5 * 2.0**52
+MAGIC = 1.5 * 2.0**52
 """The sum with this number rounds to an integer, which is in the last bits of its code."""
 _STEP = 2.0**-40
 """How far from a value a number is that stands for a result next to it: it is nearer than any boundary of f32."""
-_FAR = 2.0**20
+FAR = 2.0**20
 """From this magnitude on, products with parts of pi/2 are no longer exact."""
 _TINY = 2.0**-30
 """Below this angle, an odd function is its operand, as far as an approximation goes."""
@@ -55,20 +56,23 @@ Beside = Callable[[Real, Real], Real]
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _size(x: Real) -> Real:
+def size_of(x: Real) -> Real:
+    """Return a number without its sign."""
     return (x.code() & _MAGNITUDE).real(F64)
 
 
-def _signed(size: Real, x: Real) -> Real:
+def signed(size: Real, x: Real) -> Real:
     """Return a number of a size with the sign of x."""
     return (size.code() | (x.code() & _SIGN)).real(F64)
 
 
-def _over(a: Real, b: Real) -> Real:
+def over(a: Real, b: Real) -> Real:
+    """Return a quotient."""
     return a.computed("divide", b)
 
 
-def _within(x: Real, low: float, high: float) -> Real:
+def within(x: Real, low: float, high: float) -> Real:
+    """Return the number from ``low`` to ``high`` that is the nearest to x."""
     above = x.less(low).choose(x.of(low), x)
     return above.less(high).choose(above, above.of(high))
 
@@ -90,15 +94,15 @@ def _horner(x: Real, coefficients: Sequence[float]) -> Real:
     return total
 
 
-def _scaled(y: Real, shift: Word) -> Real:
+def scaled(y: Real, shift: Word) -> Real:
     """Return y * 2**shift, for y and a result that are normal. ``shift``: a word of 64 bits."""
     return (y.code() + (shift << F64.mantissa_bits)).real(F64)
 
 
-def _integer_near(x: Real) -> tuple[Real, Word]:
+def integer_near(x: Real) -> tuple[Real, Word]:
     """Return the integer nearest to x, below 2**51, as a number and as a word."""
-    moved = x + _MAGIC
-    return moved - _MAGIC, moved.code()
+    moved = x + MAGIC
+    return moved - MAGIC, moved.code()
 
 
 # --- approximations ---------------------------------------------------------------------------------------------------
@@ -142,31 +146,31 @@ def _exponential(r: Real) -> Real:
 
 def _reduced(x: Real) -> tuple[Real, Word]:
     """Return r and k with x = r + k * log(2)."""
-    k, shift = _integer_near(x * _PER_LN2)
+    k, shift = integer_near(x * _PER_LN2)
     return (x - k * _LN2_HIGH) - k * _LN2_LOW, shift
 
 
 def _exp(x: Real) -> Real:
-    r, shift = _reduced(_within(x, -160.0, 160.0))
-    return _scaled(_exponential(r) + 1.0, shift)
+    r, shift = _reduced(within(x, -160.0, 160.0))
+    return scaled(_exponential(r) + 1.0, shift)
 
 
 def _exp2(x: Real) -> Real:
-    near = _within(x, -200.0, 200.0)
-    k, shift = _integer_near(near)
-    return _scaled(_exponential((near - k) * _LN2) + 1.0, shift)
+    near = within(x, -200.0, 200.0)
+    k, shift = integer_near(near)
+    return scaled(_exponential((near - k) * _LN2) + 1.0, shift)
 
 
 def _exp10(x: Real) -> Real:
-    near = _within(x, -60.0, 60.0)
-    k, shift = _integer_near(near * _LOG2_10)
+    near = within(x, -60.0, 60.0)
+    k, shift = integer_near(near * _LOG2_10)
     r = ((near - k * _LOG10_2_HIGH) - k * _LOG10_2_LOW) * _LN10
-    return _scaled(_exponential(r) + 1.0, shift)
+    return scaled(_exponential(r) + 1.0, shift)
 
 
 def _expm1(x: Real) -> Real:
-    r, shift = _reduced(_within(x, -40.0, 160.0))
-    power = _scaled(x.of(1.0), shift)
+    r, shift = _reduced(within(x, -40.0, 160.0))
+    power = scaled(x.of(1.0), shift)
     return (power - 1.0) + power * _exponential(r)
 
 
@@ -178,7 +182,7 @@ def _logarithm(f: Real) -> Real:
 
 def _terms(f: Real) -> tuple[Real, Real]:
     """Return f**2 / 2, which is exact if f is a significand of f32 less 1, and log(1 + f) - f + f**2 / 2."""
-    s = _over(f, f + 2.0)
+    s = over(f, f + 2.0)
     square, half = s * s, f * f * 0.5
     return half, s * (half + square * _polynomial(square, _LOG))
 
@@ -189,7 +193,7 @@ def _cut(x: Real, bits: int) -> Real:
 
 
 def _long_log2(f: Real) -> tuple[Real, Real]:
-    """Return log2(1 + f) as a sum, for f as in `_parts`: the first number has 29 bits, and the error of the second is
+    """Return log2(1 + f) as a sum, for f as in `parts_of`: the first number has 29 bits, and the error of the second is
     2**-55 of the sum.
     """
     half, more = _terms(f)
@@ -202,7 +206,7 @@ def _long_log2(f: Real) -> tuple[Real, Real]:
     return first, (product - first) + (high * _PER_LN2_LOW + low * _PER_LN2)
 
 
-def _parts(x: Real) -> tuple[Real, Real]:
+def parts_of(x: Real) -> tuple[Real, Real]:
     """Return f and k with x = (1 + f) * 2**k, for a normal number x above 0; f as in `_logarithm`."""
     code = x.code()
     root, bias = 0x3FE6A09E00000000, 1023  # sqrt(1/2)
@@ -213,32 +217,47 @@ def _parts(x: Real) -> tuple[Real, Real]:
 
 
 def _log(x: Real) -> Real:
-    f, k = _parts(x)
+    f, k = parts_of(x)
     return k * _LN2_HIGH + (_logarithm(f) + k * _LN2_LOW)
 
 
 def _log2(x: Real) -> Real:
-    f, k = _parts(x)
+    f, k = parts_of(x)
     return k + _logarithm(f) * _PER_LN2
 
 
 def _log10(x: Real) -> Real:
-    f, k = _parts(x)
+    f, k = parts_of(x)
     return k * _LOG10_2_HIGH + (_logarithm(f) * _PER_LN10 + k * _LOG10_2_LOW)
 
 
 def _log1p(x: Real) -> Real:
     near = x.of(-0.29).less(x) & x.less(0.41)
-    f, k = _parts(x + 1.0)
+    f, k = parts_of(x + 1.0)
     f, k = near.choose(x, f), near.choose(k.of(0.0), k)
     return k * _LN2_HIGH + (_logarithm(f) + k * _LN2_LOW)
 
 
 def _turned(x: Real) -> tuple[Real, Word]:
-    """Return r and the integer n with x = r + n * pi / 2, for sizes of x below `_FAR`."""
-    n, word = _integer_near(x * _PER_QUARTER)
+    """Return r and the integer n with x = r + n * pi / 2, for sizes of x below `FAR`."""
+    n, word = integer_near(x * _PER_QUARTER)
     first, second, third = _QUARTER
     return ((x - n * first) - n * second) - n * third, word
+
+
+def last_places(fmt: FloatFormat, bits: int) -> list[int]:
+    """Return 2 / pi times the last place of a number of a format, modulo 4, by the exponent field of the number: as
+    integers, in units of 2**-bits.
+    """
+    import flint
+    from flint import arb
+
+    places = [field - fmt.bias - fmt.mantissa_bits for field in range(1 << fmt.exponent_bits)]
+    precise = bits + places[-1]
+    with flint.ctx.workprec(2 * precise):
+        whole = (arb(2) / arb.pi() * arb(2) ** precise).floor().unique_fmpz()
+    assert whole is not None
+    return [(int(whole) >> places[-1] - last) % (4 << bits) for last in places]
 
 
 @cache
@@ -246,18 +265,8 @@ def _quarters() -> tuple[npt.NDArray[np.uint64], ...]:
     """Return three tables, by the exponent field of f32: the codes of three numbers of f64 whose sum is 2 / pi times
     the last place of such a number of f32, modulo 4. The first two have up to 29 bits.
     """
-    import flint
-    from flint import arb
-
-    bits = 320
-    with flint.ctx.workprec(2 * bits):
-        whole = (arb(2) / arb.pi() * arb(2) ** bits).floor().unique_fmpz()
-    assert whole is not None
-    inverse = int(whole)
-    rows = []
-    for field in range(1 << F32.exponent_bits):
-        last = field - F32.bias - F32.mantissa_bits
-        rest = (inverse << last if last >= 0 else inverse >> -last) % (4 << bits)
+    bits, rows = 220, []
+    for rest in last_places(F32, bits):
         first, rest = rest >> bits - 27 << bits - 27, rest & (1 << bits - 27) - 1
         second, rest = rest >> bits - 56 << bits - 56, rest & (1 << bits - 56) - 1
         rows.append([float(Fraction(each, 1 << bits)) for each in (first, second, rest)])
@@ -275,12 +284,12 @@ def _turned_far(x: Real) -> tuple[Real, Word]:
     m = (significand | (0x433 << F64.mantissa_bits)).real(F64) - 2.0**52
     first, second, third = (index.entry(table).real(F64) for table in _quarters())
     product, small = m * first, m * second
-    n, word = _integer_near(product)
+    n, word = integer_near(product)
     part = product - n
     total = part + small
     moved = total - part
     lost = (part - (total - moved)) + (small - moved)
-    more, add = _integer_near(total)
+    more, add = integer_near(total)
     r = ((total - more) + (lost + m * third)) * 1.5707963267948966
     sign = code & _SIGN
     return (r.code() ^ sign).real(F64), sign.equals(0).choose(word + add, word.of(0) - (word + add))
@@ -301,7 +310,7 @@ def _sin(x: Real, turned: Turned = _turned) -> Real:
     sine, cosine = _sides(r)
     y = (n & 1).equals(0).choose(sine, cosine)
     found = (y.code() ^ ((n & 2) << 62)).real(F64)
-    return _size(x).less(_TINY).choose(x, found)
+    return size_of(x).less(_TINY).choose(x, found)
 
 
 def _cos(x: Real, turned: Turned = _turned) -> Real:
@@ -316,35 +325,35 @@ def _tan(x: Real, turned: Turned = _turned) -> Real:
     sine, cosine = _sides(r)
     even = (n & 1).equals(0)
     above, below = even.choose(sine, cosine), even.choose(cosine, sine)
-    found = (_over(above, below).code() ^ ((n & 1) << 63)).real(F64)
-    return _size(x).less(_TINY).choose(x, found)
+    found = (over(above, below).code() ^ ((n & 1) << 63)).real(F64)
+    return size_of(x).less(_TINY).choose(x, found)
 
 
 def _tanh(x: Real) -> Real:
-    size = _size(x)
-    e = _expm1(_within(size, 0.0, 20.0) * 2.0)
-    return _signed(_over(e, e + 2.0), x)
+    size = size_of(x)
+    e = _expm1(within(size, 0.0, 20.0) * 2.0)
+    return signed(over(e, e + 2.0), x)
 
 
 def _sigmoid(x: Real) -> Real:
-    return _over(x.of(1.0), _exp(x * -1.0) + 1.0)
+    return over(x.of(1.0), _exp(x * -1.0) + 1.0)
 
 
 def _silu(x: Real) -> Real:
     # Near zero, x / 2 of a subnormal number is a tie, and x / 2 + x**2 / 4 is not.
     near = x.less(-160.0).choose(x.of(-160.0), x)
-    found = _over(near, _exp(near * -1.0) + 1.0)
-    return _size(x).less(_LINEAR).choose(x * 0.5 + _size(x) * (_STEP / 2), found)
+    found = over(near, _exp(near * -1.0) + 1.0)
+    return size_of(x).less(_LINEAR).choose(x * 0.5 + size_of(x) * (_STEP / 2), found)
 
 
 def _sinh(x: Real) -> Real:
-    e = _expm1(_size(x))
-    return _signed((e + _over(e, e + 1.0)) * 0.5, x)
+    e = _expm1(size_of(x))
+    return signed((e + over(e, e + 1.0)) * 0.5, x)
 
 
 def _cosh(x: Real) -> Real:
-    e = _exp(_size(x))
-    return (e + _over(x.of(1.0), e)) * 0.5
+    e = _exp(size_of(x))
+    return (e + over(x.of(1.0), e)) * 0.5
 
 
 def _sqrt(x: Real) -> Real:
@@ -352,7 +361,7 @@ def _sqrt(x: Real) -> Real:
 
 
 def _rsqrt(x: Real) -> Real:
-    return _over(x.of(1.0), x.square_root())
+    return over(x.of(1.0), x.square_root())
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
@@ -366,7 +375,7 @@ class Row:
     operand and its approximation, a number that the directed modes round like the result. ``points``: the operands,
     beside zeros and infinities, whose results are the exact ones. ``outside``: tells which operands are outside of the
     domain, where the result is the NaN of the operand ``refused``. ``exact``: tells which approximations are exact.
-    ``far``: the approximation for sizes from `_FAR` on, if ``function`` does not cover these.
+    ``far``: the approximation for sizes from `FAR` on, if ``function`` does not cover these.
     """
 
     function: Map
@@ -378,31 +387,31 @@ class Row:
 
 
 def _beside_one(x: Real, y: Real) -> Real:
-    return _size(x).less(_LINEAR).choose(_signed(x.of(_STEP), x) + 1.0, y)
+    return size_of(x).less(_LINEAR).choose(signed(x.of(_STEP), x) + 1.0, y)
 
 
 def _itself(outward: bool) -> Beside:
     """Return the function of odd results that approach the operand: they are larger, or smaller."""
     factor = 1 + _STEP if outward else 1 - _STEP
-    return lambda x, y: _size(x).less(_ODD).choose(x * factor, y)
+    return lambda x, y: size_of(x).less(_ODD).choose(x * factor, y)
 
 
 def _below_one(beside: Beside, least: float) -> Beside:
     """Return a function that also knows results below 1 for sizes of operands from ``least`` on."""
-    return lambda x, y: _size(x).less(least).choose(beside(x, y), _signed(x.of(1 - _STEP), x))
+    return lambda x, y: size_of(x).less(least).choose(beside(x, y), signed(x.of(1 - _STEP), x))
 
 
 def _beside_expm1(x: Real, y: Real) -> Real:
-    near = _size(x).less(_LINEAR).choose(x + _size(x) * _STEP, y)
+    near = size_of(x).less(_LINEAR).choose(x + size_of(x) * _STEP, y)
     return x.less(-30.0).choose(x.of(_STEP - 1), near)
 
 
 def _beside_log1p(x: Real, y: Real) -> Real:
-    return _size(x).less(_LINEAR).choose(x - _size(x) * _STEP, y)
+    return size_of(x).less(_LINEAR).choose(x - size_of(x) * _STEP, y)
 
 
 def _beside_sigmoid(x: Real, y: Real) -> Real:
-    near = _size(x).less(_LINEAR).choose(_signed(x.of(_STEP / 2), x) + 0.5, y)
+    near = size_of(x).less(_LINEAR).choose(signed(x.of(_STEP / 2), x) + 0.5, y)
     return x.less(30.0).choose(near, x.of(1 - _STEP))
 
 
@@ -423,22 +432,22 @@ def _exact_root(x: Real, y: Real) -> Word:
 ROWS: Mapping[str, Row] = MappingProxyType(
     {
         "exp": Row(_exp, _beside_one),
-        "exp2": Row(_exp2, _beside_one, exact=lambda x, y: ((x + _MAGIC) - _MAGIC).equals(x)),
+        "exp2": Row(_exp2, _beside_one, exact=lambda x, y: ((x + MAGIC) - MAGIC).equals(x)),
         "exp10": Row(_exp10, _beside_one),
         "expm1": Row(_expm1, _beside_expm1),
         "log": Row(_log, points=(1.0,), outside=_negative),
-        "log2": Row(_log2, outside=_negative, exact=lambda x, y: _parts(x)[0].equals(0.0)),
+        "log2": Row(_log2, outside=_negative, exact=lambda x, y: parts_of(x)[0].equals(0.0)),
         "log10": Row(_log10, points=(1.0,), outside=_negative),
         "log1p": Row(_log1p, _beside_log1p, points=(-1.0,), outside=lambda x: x.less(-1.0)),
         "sin": Row(_sin, _itself(outward=False), far=partial(_sin, turned=_turned_far)),
         "cos": Row(
             _cos,
-            lambda x, y: _size(x).less(_ODD).choose(x.of(1 - _STEP), y),
+            lambda x, y: size_of(x).less(_ODD).choose(x.of(1 - _STEP), y),
             far=partial(_cos, turned=_turned_far),
         ),
         "tan": Row(_tan, _itself(outward=True), far=partial(_tan, turned=_turned_far)),
         "sinh": Row(_sinh, _itself(outward=True)),
-        "cosh": Row(_cosh, lambda x, y: _size(x).less(_ODD).choose(x.of(1 + _STEP), y)),
+        "cosh": Row(_cosh, lambda x, y: size_of(x).less(_ODD).choose(x.of(1 + _STEP), y)),
         "tanh": Row(_tanh, _below_one(_itself(outward=False), 15.0)),
         "sigmoid": Row(_sigmoid, _beside_sigmoid),
         "silu": Row(_silu, _beside_silu),
@@ -475,19 +484,19 @@ def _powf(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
     x, z = (each.real(F32).converted(F64) for each in (a, b))
     infinity, size = F32.infinity_code or 0, a & F32.magnitude_mask
     (b & F32.magnitude_mask).equals(infinity).refuse()
-    f, k = _parts(_size(x))
+    f, k = parts_of(size_of(x))
     # The error of the logarithm grows with the exponent, so the logarithm is a sum of two numbers.
     high, low = _long_log2(f)
     part, rest, whole = z * high, z * low, z * k
-    n, shift = _integer_near(_within(whole + part, -200.0, 200.0))
-    r = _within(((whole - n) + part) + rest, -0.6, 0.6)
-    y = _scaled(_exponential(r * _LN2) + 1.0, shift)
+    n, shift = integer_near(within(whole + part, -200.0, 200.0))
+    r = within(((whole - n) + part) + rest, -0.6, 0.6)
+    y = scaled(_exponential(r * _LN2) + 1.0, shift)
     if rounding in _DIRECTED:
         product = whole + part
-        y = _size(product).less(_LINEAR).choose(_signed(x.of(_STEP), product) + 1.0, y)
+        y = size_of(product).less(_LINEAR).choose(signed(x.of(_STEP), product) + 1.0, y)
     # A negative base has a power if the exponent is an integer; from 2**24 on, it is an even one.
-    away = _size(z).less(2.0**24)
-    near, word = _integer_near(_within(z, -(2.0**25), 2.0**25))
+    away = size_of(z).less(2.0**24)
+    near, word = integer_near(within(z, -(2.0**25), 2.0**25))
     integer, odd = ~away | near.equals(z), away & (word & 1).equals(1) & near.equals(z)
     ends, units = size.equals(0) | size.equals(infinity), size.equals(_code(1.0))
     zero, same, outside = z.equals(0.0), z.equals(1.0), x.less(0.0) & ~integer & ~ends
@@ -503,7 +512,7 @@ def _powf(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
 def _atan2(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
     """Approximate the angle of the point (b, a)."""
     z, x = (each.real(F32).converted(F64) for each in (a, b))
-    high, wide = _size(z), _size(x)
+    high, wide = size_of(z), size_of(x)
     steep = wide.less(high)
     short, long = steep.choose(wide, high), steep.choose(high, wide)
     # Between 22.5 and 45 degrees, from 45 degrees.
@@ -511,7 +520,7 @@ def _atan2(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
     above = beyond.choose(short - long, short)
     below = beyond.choose(short + long, long)
     same, none = short.equals(long), long.equals(0.0)
-    quotient = same.choose(x.of(0.0), none.choose(x.of(0.0), _over(above, below)))
+    quotient = same.choose(x.of(0.0), none.choose(x.of(0.0), over(above, below)))
     square = quotient * quotient
     angle = quotient + quotient * square * _polynomial(square, _ATAN)
     angle = angle + (beyond & ~none | same & ~none).choose(x.of(_PI / 4), x.of(0.0))
@@ -519,7 +528,7 @@ def _atan2(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
     left = b.shift_right(31).equals(1)
     angle = left.choose(x.of(_PI) - angle, angle)
     zero = angle.equals(0.0)
-    return Approximated(_signed(angle, z), zero, a & (F32.sign_mask or 0))
+    return Approximated(signed(angle, z), zero, a & (F32.sign_mask or 0))
 
 
 def _hypot(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
@@ -531,8 +540,8 @@ def _hypot(a: Word, b: Word, rounding: int, nan: int) -> Approximated:
     exactly = infinite.choose(a.of(infinity), sizes[0] | sizes[1])
     y = (x * x + z * z).square_root()
     if rounding in _DIRECTED:
-        shorter = _size(x).less(_size(z))
-        short, long = shorter.choose(_size(x), _size(z)), shorter.choose(_size(z), _size(x))
+        shorter = size_of(x).less(size_of(z))
+        short, long = shorter.choose(size_of(x), size_of(z)), shorter.choose(size_of(z), size_of(x))
         y = short.less(long * _ODD).choose(long * (1 + _STEP), y)
     return Approximated(y, infinite | alone, exactly)
 
@@ -548,15 +557,67 @@ NaN for operands outside of the domain.
 # --- descriptions -----------------------------------------------------------------------------------------------------
 
 
-def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether the functions of this module are described for these formats, this mode and this policy."""
+def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, fmt: FloatFormat = F32) -> bool:
+    """Tell whether functions of ``fmt`` are described for these formats, this mode and this policy."""
     return (
-        src == dst == F32
-        and rounding in (*_NEAREST, *_DIRECTED)
-        and not policy.flushing(F32).any
-        and not policy.arithmetic_saturation(F32).numbers
+        src == dst == fmt
+        and rounding in (*NEAREST, *_DIRECTED)
+        and not policy.flushing(fmt).any
+        and not policy.arithmetic_saturation(fmt).numbers
         and llvm.keeps_subnormals()
     )
+
+
+class Described(NamedTuple):
+    """What descriptions of functions of f32 and of f64 have in common.
+
+    ``points``, ``outside``: as in `Row`. ``most``: the size from which on finite operands are refused, if there is one.
+    ``ends``: two operands; all from the first one down, and from the second one up, have the results of these.
+    """
+
+    name: str
+    fmt: FloatFormat
+    points: tuple[float, ...] = ()
+    outside: Callable[[Real], Word] | None = None
+    most: float | None = None
+    ends: tuple[float, ...] = ()
+
+    def implementation(
+        self, rounding: int, policy: FloatPolicy, computed: Callable[[Real], tuple[Word, Word]]
+    ) -> Implementation:
+        """Return the description. ``computed``: gives the rounded result, and whether it may be another one."""
+        fmt, infinity = self.fmt, self.fmt.infinity_code or 0
+
+        def implementation(a: Word) -> Word:
+            limits, points, nan = _known(self.name, fmt, (*self.points, *self.ends), rounding, policy)
+            magnitude = a & fmt.magnitude_mask
+            a.of(infinity).less(magnitude, signed=False).refuse()
+            finite = (magnitude - 1).less(infinity - 1, signed=False)
+            if self.most is not None:
+                (a.of(_code(self.most, fmt)).less(magnitude, signed=False) & finite).refuse()
+            x = a.real(fmt)
+            result, unsure = computed(x)
+            unsure = unsure & finite
+            if self.outside is not None:
+                outside = self.outside(x)
+                unsure = unsure & ~outside
+                result = outside.choose(result.of(nan), result)
+            hits = [x.equals(point) for point in self.points]
+            if self.ends:
+                hits += [x.at_most(self.ends[0]), x.of(self.ends[1]).at_most(x)]
+            for hit, code in zip(hits, points, strict=True):
+                unsure = unsure & ~hit
+                result = hit.choose(result.of(code), result)
+            unsure.refuse()
+            negative = a.differs(magnitude)
+            for at, (positive_code, negative_code) in limits:
+                chosen = result.of(positive_code)
+                if positive_code != negative_code:
+                    chosen = negative.choose(result.of(negative_code), chosen)
+                result = magnitude.equals(at).choose(chosen, result)
+            return result
+
+        return implementation
 
 
 @llvm.forgotten
@@ -572,46 +633,21 @@ def unary(
     """Return the description of a function of one argument; None if there is none. It refuses NaNs, and unless ``far``
     angles from 2**20 on.
     """
-    if name not in ROWS or not applies(src, dst or src, rounding, policy):
+    if name not in ROWS or not applies(src, dst or src, rounding, policy) or (far and ROWS[name].far is None):
         return None
     row = ROWS[name]
-    if far and row.far is None:
-        return None
-    function = row.far if far and row.far is not None else row.function
+    function = (row.far if far else None) or row.function
 
-    def implementation(a: Word) -> Word:
-        limits, points, nan = _known(name, rounding, policy)
-        magnitude, infinity = a & F32.magnitude_mask, F32.infinity_code or 0
-        a.of(infinity).less(magnitude, signed=False).refuse()
-        finite = (magnitude - 1).less(infinity - 1, signed=False)
-        if row.far is not None and not far:
-            (a.of(_code(_FAR)).less(magnitude, signed=False) & finite).refuse()
-        x = a.real(F32).converted(F64)
+    def computed(number: Real) -> tuple[Word, Word]:
+        x = number.converted(F64)
         y = function(x)
-        exact = None
-        if rounding in _DIRECTED:
-            y = row.beside(x, y)
-            exact = None if row.exact is None else row.exact(x, y)
-        result, unsure = _rounded(y, rounding, exact)
-        unsure = unsure & finite
-        if row.outside is not None:
-            outside = row.outside(x)
-            unsure = unsure & ~outside
-            result = outside.choose(result.of(nan), result)
-        for point, code in points:
-            hit = a.equals(point)
-            unsure = unsure & ~hit
-            result = hit.choose(result.of(code), result)
-        unsure.refuse()
-        negative = a.differs(magnitude)
-        for at, (positive_code, negative_code) in limits:
-            chosen = result.of(positive_code)
-            if positive_code != negative_code:
-                chosen = negative.choose(result.of(negative_code), chosen)
-            result = magnitude.equals(at).choose(chosen, result)
-        return result
+        if rounding in NEAREST:
+            return _rounded(y, rounding)
+        y = row.beside(x, y)
+        return _rounded(y, rounding, None if row.exact is None else row.exact(x, y))
 
-    return implementation
+    most = FAR if row.far is not None and not far else None
+    return Described(name, F32, row.points, row.outside, most).implementation(rounding, policy, computed)
 
 
 @llvm.forgotten
@@ -634,23 +670,21 @@ def binary(
     return implementation
 
 
-_Points = list[tuple[int, int]]
-
-
 @lru_cache(maxsize=256)
-def _known(name: str, rounding: int, policy: FloatPolicy) -> tuple[list[tuple[int, tuple[int, int]]], _Points, int]:
+def _known(
+    name: str, fmt: FloatFormat, points: tuple[float, ...], rounding: int, policy: FloatPolicy
+) -> tuple[list[tuple[int, tuple[int, int]]], list[int], int]:
     """Return what the specification gives: the results for zeros and infinities, positive and negative, those for the
     points, and the NaN outside of the domain.
     """
     from halfulp.fp_formats.reals import elementary
 
     def result(code: int) -> int:
-        return elementary.unary(name, F32, code, rounding, policy).code
+        return elementary.unary(name, fmt, code, rounding, policy).code
 
-    sign, infinity = F32.sign_mask or 0, F32.infinity_code or 0
+    sign, infinity = fmt.sign_mask or 0, fmt.infinity_code or 0
     limits = [(code, (result(code), result(code | sign))) for code in (0, infinity)]
-    codes = [_code(point) for point in ROWS[name].points]
-    return limits, [(code, result(code)) for code in codes], result(_code(-2.0))
+    return limits, [result(_code(point, fmt)) for point in points], result(_code(-2.0, fmt))
 
 
 @lru_cache(maxsize=256)
@@ -661,8 +695,8 @@ def _nan_of_pairs(rounding: int, policy: FloatPolicy) -> int:
     return elementary.binary("powf", F32, _code(-2.0), _code(0.5), rounding, policy).code
 
 
-def _code(number: float) -> int:
-    return int(np.float32(number).view(np.uint32))
+def _code(number: float, fmt: FloatFormat = F32) -> int:
+    return scalar.from_double(fmt, number)
 
 
 def _rounded(y: Real, rounding: int, exact: Word | None = None) -> tuple[Word, Word]:
@@ -680,11 +714,11 @@ def _narrowed(y: Real, rounding: int) -> Word:
     """Round a number of f64 to f32: to nearest by the processor, in a directed mode by one step from there."""
     number = y.converted(F32)
     code = number.code()
-    if rounding in _NEAREST:
+    if rounding in NEAREST:
         return code  # ties are refused
     back = number.converted(F64)
     if rounding == RZ:
-        beyond = _size(y).less(_size(back))
+        beyond = size_of(y).less(size_of(back))
         return beyond.choose(code - 1, code)
     negative = code.shift_right(31).equals(1)
     up, down = code + 1, code - 1

@@ -31,8 +31,9 @@ returns, the machine has seen all instructions in their order. From this follow 
 
 **Where implementations come from.** `halfulp.fp_formats.paths.word_floats` makes those of floats,
 `halfulp.fp_formats.paths.word_flags` those of floats with exception flags, `halfulp.fp_formats.paths.word_functions`
-those of elementary functions, `halfulp.fp_formats.paths.quad` those of f128, `halfulp.semantics.integer_kernels` those
-of integers, `halfulp.semantics.matrix_units.word_sums` those of matrix units, and so on. A function there first asks
+those of elementary functions of f32, `halfulp.fp_formats.paths.word_doubles` those of f64,
+`halfulp.fp_formats.paths.quad` those of f128, `halfulp.semantics.integer_kernels` those of integers,
+`halfulp.semantics.matrix_units.word_sums` those of matrix units, and so on. A function there first asks
 `halfulp.fp_formats.paths.domains` whether the operation is inside a declared domain; if not, it returns None, and there
 is no implementation. An example: rounding to short formats adds a power of two, which is so large that the last bit of
 the sum is the last bit of the result. The addition of the processor then rounds exactly as the result must round. That

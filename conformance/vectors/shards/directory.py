@@ -27,7 +27,7 @@ from halfulp.conformance.vectors.metadata import Document, described_profile, to
 from halfulp.conformance.vectors.packing import CONTAINERS, NO_SHARDS, Packing, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.semantics.profile import SEMANTICS_VERSION
+from halfulp.semantics import SEMANTICS_VERSION
 
 # --- plan -------------------------------------------------------------------------------------------------------------
 #

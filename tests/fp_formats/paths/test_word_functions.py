@@ -13,7 +13,7 @@ from float_samples import of_functions
 from word_arrays import ArrayMachine, CodeArray, described
 
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import FORMATS, Codes, codes_to_ints
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints
 from halfulp.fp_formats.paths import array_loop, elementary, llvm, word_functions
 from halfulp.fp_formats.paths.words import F64, Real, Word
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
@@ -44,10 +44,10 @@ def test_functions_of_one_argument_equal_the_specification(name: str, count: int
             covered = ~is_nan(codes)
             size = np.absolute(codes.view(np.float32))
             if word_functions.ROWS[name].far is not None and not far:
-                covered &= (size < word_functions._FAR) | (size == np.inf)
+                covered &= (size < word_functions.FAR) | (size == np.inf)
             elif far:
-                refused = refused | (size < word_functions._FAR)
-                covered &= (size >= word_functions._FAR) & (size <= np.inf)
+                refused = refused | (size < word_functions.FAR)
+                covered &= (size >= word_functions.FAR) & (size <= np.inf)
             right = ~refused
             assert np.array_equal(np.array(found)[right], wanted[right]), (name, mode)
             # Exact results are refused in some modes; nothing else is, but for the few near a boundary.
@@ -95,7 +95,7 @@ def errors(name: str, codes: Codes) -> Iterator[tuple[str, float]]:
         for x, y in zip(numbers.tolist(), found, strict=True):
             if name == "silu" and abs(x) < 2.0**-26:
                 continue  # the number is on the same side of the tie at x / 2 as the result
-            covered = row.far is None or (abs(x) >= word_functions._FAR) == (function is row.far)
+            covered = row.far is None or (abs(x) >= word_functions.FAR) == (function is row.far)
             if not covered or not math.isfinite(x) or x == 0 or not math.isfinite(y) or y == 0:
                 continue
             with bits_of_precision(400):
@@ -152,25 +152,32 @@ def test_nothing_is_described_outside_of_the_domain(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.skipif(not llvm.installed(), reason="needs llvmlite")
-def test_refused_elements_in_the_middle_are_computed_in_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fmt", [F32, F64], ids=str)
+def test_refused_elements_in_the_middle_are_computed_in_the_general_way(
+    fmt: FloatFormat, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # NaNs, huge angles and ties, in blocks of their own, in several threads.
-    codes = np.random.default_rng(2).normal(0, 3, 5 * array_loop.BLOCK + 7).astype(np.float32).view(np.uint32)
-    codes[array_loop.BLOCK + 3], codes[2 * array_loop.BLOCK - 1] = 0x7F800001, 0xFFC12345
-    codes[2 * array_loop.BLOCK + 9 :: 97] = 0x7E123456
-    codes[-1] = 0x33800000  # exp of it is next to a tie
-    wanted = {name: elementary.unary(name, F32, codes[::11]).codes for name in ("sin", "exp")}
+    of = np.float32 if fmt == F32 else np.float64
+    numbers = np.random.default_rng(2).normal(0, 3, 5 * array_loop.BLOCK + 7).astype(of)
+    numbers[2 * array_loop.BLOCK + 9 :: 97] = 4.8e37
+    numbers[-1] = 2.0 ** -(fmt.mantissa_bits + 1)  # exp of it is next to a tie
+    codes = numbers.view(fmt.storage_dtype)
+    nan = fmt.nan_code or 0
+    codes[array_loop.BLOCK + 3], codes[2 * array_loop.BLOCK - 1] = fmt.infinity_code | 1, nan | (fmt.sign_mask or 0) | 7
+    names = ("sin", "exp") if fmt == F32 else ("exp",)
+    wanted = {name: elementary.unary(name, fmt, codes[::11]).codes for name in names}
     monkeypatch.setattr(llvm, "_backend", "llvm")
     for pays in (0, 1 << 40):
-        monkeypatch.setattr(array_loop, "_SLOW_PAYS", pays)
+        monkeypatch.setattr(array_loop, "PAYS", pays)
         for name, right in wanted.items():
-            found = elementary.unary(name, F32, codes)
+            found = elementary.unary(name, fmt, codes)
             assert isinstance(found, ArrayResult)
             assert np.array_equal(found.codes[::11], right)
             for place in (array_loop.BLOCK + 3, 2 * array_loop.BLOCK - 1, codes.size - 1):
-                assert found.codes[place] == specification.unary(name, F32, int(codes[place])).code
-            zeros = elementary.unary(name, F32, np.zeros_like(codes))  # none is refused
+                assert found.codes[place] == specification.unary(name, fmt, int(codes[place])).code
+            zeros = elementary.unary(name, fmt, np.zeros_like(codes))  # none is refused
             assert zeros is not None
-            assert (zeros.codes == specification.unary(name, F32, 0).code).all()
+            assert (zeros.codes == specification.unary(name, fmt, 0).code).all()
 
 
 def test_zeros_infinities_and_points_are_never_refused() -> None:
