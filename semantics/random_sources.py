@@ -11,9 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import xor
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,8 @@ _HALF = np.uint64(32)
 _WORDS = 4
 """The words of 32 bits of one block of Philox."""
 _CHUNK = 1 << 14
+_TOGETHER = 16
+"""The exponent of the states of a register that are moved at a time."""
 
 
 @runtime_checkable
@@ -161,7 +164,7 @@ class Philox:
 
 
 def _no_refusals(*_: Codes) -> ArrayResult:
-    raise AssertionError("the description of Philox refuses nothing")
+    raise AssertionError("the descriptions of sources refuse nothing")
 
 
 def _is_range(positions: Words) -> bool:
@@ -221,15 +224,28 @@ class Lfsr:
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
         """Return the bits at positions, as `RandomSource.drawn` does. The op and the run have no effect."""
+        return self._states(positions) & np.uint64((1 << self.bits) - 1)
+
+    def _states(self, positions: Words) -> Words:
         states = np.full_like(positions, self.seed)
         for power in range(int(positions.max(initial=0)).bit_length()):
             moved = _by_bytes(_steps(self, power), states)
             states = np.where(positions >> np.uint64(power) & np.uint64(1) != 0, moved, states)
-        return states & np.uint64((1 << self.bits) - 1)
+        return states
 
     def stretch(self, first: int, count: int, op: int, run: int) -> Codes:
-        """Return the bits at consecutive positions, as `RandomSource.stretch` does."""
-        return self.drawn(np.uint64(first) + np.arange(count, dtype=np.uint64), op, run)
+        """Return the bits at consecutive positions, as `RandomSource.stretch` does. The states of the first positions
+        are moved to the next ones, twice as many each time.
+        """
+        states = np.empty(count, np.uint64)
+        states[:1] = self._states(np.full(min(count, 1), first, np.uint64))
+        done, power = 1, 0
+        while done < count:
+            some = states[done - (1 << power) : done][: count - done]
+            moved = applied(_Moved(self, power), (64,), (some,), _no_refusals) if power == _TOGETHER else None
+            states[done : done + some.size] = _by_bytes(_steps(self, power), some) if moved is None else moved.codes
+            done, power = done + some.size, min(power + 1, _TOGETHER)
+        return np.bitwise_and(states, np.uint64((1 << self.bits) - 1), out=states)
 
 
 def _fibonacci(state: int, width: int, taps: tuple[int, ...]) -> int:
@@ -278,6 +294,18 @@ def _by_bytes(tables: Words, states: Words) -> Words:
     for place, table in enumerate(tables):
         moved ^= table[(states >> np.uint64(8 * place) & np.uint64(255)).astype(np.intp)]
     return moved
+
+
+class _Moved(NamedTuple):
+    """The description of 2**power draws of a register on machine words, by the tables of `_steps`."""
+
+    register: Lfsr
+    power: int
+
+    def __call__(self, state: Word) -> Word:
+        """Return the state after the draws."""
+        tables = enumerate(_steps(self.register, self.power))
+        return reduce(xor, [(state.shift_right(8 * place) & 255).entry(table) for place, table in tables])
 
 
 def _check(name: str, number: Any, least: int, most: int) -> None:

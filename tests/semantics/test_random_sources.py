@@ -123,6 +123,17 @@ def test_any_register_gives_what_its_bits_give(seed: int) -> None:
     states = _bit_by_bit(register, 20 * clocks)
     expected = [states[clocks * place] & (1 << bits) - 1 for place in range(21)]
     assert register.drawn(np.arange(21, dtype=np.uint64), 0, 0).tolist() == expected
+    assert register.stretch(2, 19, 0, 0).tolist() == expected[2:]
+    assert register.stretch(2, 0, 0, 0).size == 0
+
+
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("llvm", marks=pytest.mark.backend("llvm"))])
+def test_a_long_stretch_gives_the_draws_at_its_positions(backend: str) -> None:
+    register = source_of("lfsr:width=37,taps=37+5+4+3+2+1,seed=99,bits=20")
+    count = (1 << 17) + 12_345
+    places = np.random.default_rng(1).integers(0, count, 500).astype(np.uint64)
+    found = register.stretch(1_000, count, 0, 0)[places]
+    assert np.array_equal(found, register.drawn(places + np.uint64(1_000), 0, 0))
 
 
 def test_the_most_clocks_count_by_squares(monkeypatch: pytest.MonkeyPatch) -> None:
