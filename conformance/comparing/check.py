@@ -201,7 +201,7 @@ def compare(
     apply to this tool and case.
 
     A wrong element is known only if it has exactly the bits, the poison or the trap that a divergence predicts, or if
-    an error bound allows it.
+    the tool does not determine its bits, or if an error bound allows it.
     """
     tally = Tally()
     judged = [
@@ -231,8 +231,9 @@ def compare(
             differs = (
                 refinement.verdicts(type_, expected, index, Answer(predicted.bits[index], trapped)) == Verdict.MISMATCH
             )
-            if predicted.poison is not None:
-                differs &= ~predicted.poison  # any bits count as poison, also the right ones
+            for mask in (predicted.poison, predicted.undetermined):  # any bits, also the right ones
+                if mask is not None:
+                    differs &= ~mask
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
         for bound in bounds:
             near, special = bound.within(type_, expected.bits[index], answer, wrong)

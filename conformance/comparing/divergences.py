@@ -2,7 +2,8 @@
 bits.
 
 A row does not exclude inputs from the comparison. It predicts bits, by a profile or by a formula of `QUIRKS`. An answer
-is a known divergence only if it equals the prediction.
+is a known divergence only if it equals the prediction. A formula may also say that a tool does not determine the bits
+of some elements; any bits are known there.
 """
 
 from __future__ import annotations
@@ -131,6 +132,15 @@ def e8m0_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> R
     """Predict arithmetic on f8E8M0FNU that computes in f32, where a small product is zero."""
     widened = [conversions.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
     return Reference((_e8m0_of_f32(reference(op_case(case.op, "f32"), widened).bits[0]),), open=expected.open)
+
+
+def divided_by_zero(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a quotient whose bits are not determined if it is infinite, in a format without infinities."""
+    (type_,) = case.result_types
+    assert isinstance(type_, ty.FloatType)
+    zeros = [floats.is_zero(type_.format, codes) for codes in inputs]
+    found = reference(case, inputs, as_profile("spec,divide_by_zero_nanless=zero"))
+    return replace(found, undetermined=np.asarray(zeros[1] & ~zeros[0]))
 
 
 def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -341,7 +351,7 @@ def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) 
 _PLAIN: tuple[Quirk, ...] = (
     absolute_by_f32, clamped_to_swapped_bounds, rounded_by_f32, power_by_logarithm, fma_in_two_steps, negated_f80,
     copied_f80, signalling_quieted, e8m0_from_f32, e8m0_by_f32, iree_negative_nan, iree_rounding, qcast_in_registers,
-    trapped_remainder, floor_less_64_ones, f80_without_integer_bit, extremum_of_libm,
+    divided_by_zero, trapped_remainder, floor_less_64_ones, f80_without_integer_bit, extremum_of_libm,
 )  # fmt: skip
 QUIRKS: Mapping[str, Quirk] = {
     **{quirk.__name__: quirk for quirk in _PLAIN},

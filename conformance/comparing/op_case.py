@@ -189,8 +189,9 @@ class Reference:
     """The expected results: codes per result, and masks over the elements (None if no element is set).
 
     ``poison``: the result is poison. ``undefined``: executing the op is undefined behaviour. ``open``: the unspecified
-    elements, a uint8 of `halfulp.semantics.kernel.Open` bits. ``trap``: only in predictions of a tool: the op stops it.
-    ``flags``: the exception flags, if they were asked for.
+    elements, a uint8 of `halfulp.semantics.kernel.Open` bits. Only in predictions of a tool: ``trap``: the op stops it;
+    ``undetermined``: it gives any bits, which differ from call to call. ``flags``: the exception flags, if they were
+    asked for.
     """
 
     bits: tuple[Codes, ...]
@@ -199,6 +200,7 @@ class Reference:
     open: Any = None
     trap: Mask | None = None
     flags: Codes | None = None
+    undetermined: Mask | None = None
 
 
 def reference(

@@ -114,13 +114,17 @@ def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) ->
 def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -> Mask:
     """Return a mask of the elements of result ``index`` that are exactly as predicted: the same bits, poison or a trap.
 
-    A prediction specifies all bits, also those that the language leaves unspecified. If the op has undefined behaviour
-    and the prediction names no trap, nothing counts as predicted.
+    A prediction specifies all bits, also those that the language leaves unspecified, except of elements that the tool
+    does not determine: any value is as predicted there. If the op has undefined behaviour and the prediction names no
+    trap, nothing counts as predicted.
     """
     status = np.full(element_shape(answer.bits, width_of(type_)), Status.VALUE, np.uint8)
     if answer.status is not None:
         status = answer.status
-    said = ~differing(type_, predicted.bits[index], answer.bits) & (status == Status.VALUE)
+    said = ~differing(type_, predicted.bits[index], answer.bits)
+    if predicted.undetermined is not None:
+        said |= predicted.undetermined
+    said &= status == Status.VALUE
     for mask, kind in ((predicted.poison, Status.POISON), (predicted.undefined, None), (predicted.trap, Status.TRAP)):
         if mask is not None:
             said = np.where(mask, status == kind if kind is not None else np.False_, said)
