@@ -99,17 +99,30 @@ def ordinary_codes(element: ty.Type) -> tuple[int, ...]:
 
 @lru_cache(maxsize=512)
 def every_code(element: ty.Type) -> Domain:
-    """Return the domain of all codes of an element type. In random samples, half of the indices are small numbers."""
+    """Return the domain of all codes of an element type. In random samples, half of the indices are small numbers, and
+    the codes of f80 are canonical: an op may give a number another code, and a pass may remove the op.
+    """
 
     def sampled(rng: random.Random) -> int:
         if isinstance(element, ty.IndexType) and rng.random() < 0.5:
             return rng.choice(SMALL)
-        return random_codes(element, 1, rng)[0]
+        return _canonical(element, random_codes(element, 1, rng)[0])
 
     is_index = isinstance(element, ty.IndexType)
+    corners = tuple(dict.fromkeys(_canonical(element, code) for code in corners_of(element)))
     usual = tuple(SMALL) if is_index else ordinary_codes(element)
     together = SMALLEST if is_index else ()
-    return Domain(1 << width_of(element), lambda number: number, corners_of(element), usual, sampled, together)
+    return Domain(1 << width_of(element), lambda number: number, corners, usual, sampled, together)
+
+
+def _canonical(element: ty.Type, code: int) -> int:
+    """Return a code whose integer bit, if the format stores it, is set exactly if the exponent field is not zero."""
+    if not isinstance(element, ty.FloatType) or not element.format.explicit_integer_bit:
+        return code
+    fmt = element.format
+    integer_bit = 1 << fmt.mantissa_bits
+    field = code >> fmt.precision & ((1 << fmt.exponent_bits) - 1)
+    return code | integer_bit if field else code & ~integer_bit
 
 
 @lru_cache(maxsize=512)

@@ -446,6 +446,13 @@ def test_trips_are_few_except_of_narrow_types() -> None:
     assert trip_counts(as_type("i8")) is every_code(as_type("i8"))
 
 
+def test_codes_of_f80_are_canonical() -> None:
+    f80, rng = as_type("f80"), random.Random(5)
+    domain = every_code(f80)
+    for code in [*domain.corners, *(domain.draw(rng) for _ in range(1000))]:
+        assert (code >> 63 & 1) == (code >> 64 & 0x7FFF != 0), hex(code)
+
+
 def test_an_index_is_often_small() -> None:
     rng = random.Random(4)
     drawn = [every_code(ty.INDEX).draw(rng) for _ in range(1000)]
