@@ -216,10 +216,11 @@ class Explainer:
         # no matter of the order: only a fused multiply-add, which does not round the product, gives a zero another one.
         zeros = histories.value_of(before) == 0 == histories.value_of(after)
         rules: tuple[Callable[[Number, Number], Grounds | None], ...] = (
-            (self._same_op, self._fused_once)
+            (self._same_op, self._fused_once, self._other_sign)
             if zeros
             else (
                 self._payload,
+                self._other_sign,
                 self._reinterpreted,
                 self._in_order,
                 self._same_op,
@@ -261,7 +262,30 @@ class Explainer:
         found = [self._all(list(zip(one.operands, order, strict=True))) for order in orders]
         return min((each for each in found if each), key=_cost, default=None)
 
-    # --- NaNs ---
+    # --- signs and NaNs ---
+
+    def _other_sign(self, before: Number, after: Number) -> Grounds | None:
+        """Explain the sign of a zero or an infinity by an op under nsz, from whose zeros it comes."""
+        if (
+            not (histories.is_signless(before) and histories.is_signless(after))
+            or before.type != after.type
+            or histories.value_of(before) != histories.value_of(after)
+        ):
+            return None
+        waiting, met = [before], {before}
+        while waiting:
+            number = waiting.pop()
+            made = self._before.made(number)
+            if not isinstance(made, Node):
+                continue
+            self._spend(1)
+            sources = [each for each in made.operands if histories.is_signless(each)]
+            allowed = histories.allows(made, histories.NSZ)
+            if allowed and any(histories.value_of(each) == 0 for each in (number, *sources)):
+                return frozenset([Ground("the sign of a zero is another one", allowed)])
+            waiting += [each for each in sources if each not in met]
+            met.update(sources)
+        return None
 
     def _payload(self, before: Number, after: Number) -> Grounds | None:
         """Explain a NaN by another NaN of its type, if an op computed it: then MLIR does not prescribe its payload."""

@@ -83,6 +83,13 @@ def is_nan(number: Number) -> bool:
     return isinstance(number.type, ty.FloatType) and scalar.unpack(number.type.format, number.code).kind in kinds
 
 
+def is_signless(number: Number) -> bool:
+    """Tell whether a number is a zero or an infinity: its sign comes from the signs of operands alone."""
+    if not isinstance(number.type, ty.FloatType):
+        return False
+    return value_of(number) == 0 or scalar.unpack(number.type.format, number.code).kind == scalar.INFINITE
+
+
 def is_negative(number: Number) -> bool:
     """Tell whether the sign of a float is set."""
     assert isinstance(number.type, ty.FloatType)
@@ -259,7 +266,7 @@ def _random(*parts: object) -> int:
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 
-REASSOC, ARCP, CONTRACT = "reassoc", "arcp", "contract"
+REASSOC, ARCP, CONTRACT, NSZ = "reassoc", "arcp", "contract", "nsz"
 _UNORDERED = ("vector.multi_reduction", "vector.contract", "affine.parallel")
 
 

@@ -133,6 +133,22 @@ func.func @part_of_memory(%from: memref<4xi32>, %to: memref<4xi32>, %n: index) -
   return %v : vector<4xi32>
 }
 
+func.func @read_under_a_mask(%t: tensor<4xf32>, %n: index) -> vector<4xf32> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 1.0 : f32
+  %mask = vector.create_mask %n : vector<4xi1>
+  %v = vector.mask %mask {
+    vector.transfer_read %t[%c0], %pad {in_bounds = [true]} : tensor<4xf32>, vector<4xf32>
+  } : vector<4xi1> -> vector<4xf32>
+  return %v : vector<4xf32>
+}
+
+func.func @written_with_a_mask(%v: vector<4xi32>, %t: tensor<4xi32>, %mask: vector<4xi1>) -> tensor<4xi32> {
+  %c0 = arith.constant 0 : index
+  %r = vector.transfer_write %v, %t[%c0], %mask {in_bounds = [true]} : vector<4xi32>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
 func.func @masked_sum(%v: vector<4xf32>, %start: f32, %n: index) -> f32 {
   %mask = vector.create_mask %n : vector<4xi1>
   %r = vector.mask %mask { vector.reduction <add>, %v, %start : vector<4xf32> into f32 } : vector<4xi1> -> f32

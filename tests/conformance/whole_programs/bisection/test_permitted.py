@@ -148,15 +148,32 @@ ROUNDED = ("x = mulf a0 a1", "r = addf x a2")
     # The sum of 1 and -1 is +0 in both, and its negation is -0: no rounding.
     (ROUNDED, ("n = negf a0", "m = negf a2", "y = math.fma n a1 m", "r = negf y"), "contract",
      [ONE, ONE, 0xBF800000], "DIFFERENT"),
+    # The smallest number, divided by 2, is a zero, but its sign is that of a number.
+    (("x = mulf a0 a1", "r = mulf a0 a2"), ("n = negf a0", "r = mulf n a2"), "contract",
+     [TINY, 0, 0x3F000000], "DIFFERENT"),
 )  # fmt: skip
-def test_the_sign_of_a_zero_of_a_fused_multiply_add(
-    before: tuple[str, ...], after: Any, flags: str, codes: list[int], expected: str
-) -> None:
+def test_the_sign_of_a_zero(before: tuple[str, ...], after: Any, flags: str, codes: list[int], expected: str) -> None:
     programs = straight(3, *before, flags=flags), straight(3, *([after] if isinstance(after, str) else after))
     given = [hu.Value.from_bits(np.uint32(code), "f32") for code in codes]
     one, two = (int(hu.run(each, *given)[0].bits) for each in programs)
     assert {one, two} == {0, 0x80000000}
     assert judged(*programs, *given)[0] == expected
+
+
+@each_row(
+    # The sign of the product is open, and so is that of the quotient: a zero, or an infinity.
+    ("nsz", [0xBF800000, 0, ONE], "divf %x, %a2", "permitted"),
+    ("nsz", [0xBF800000, 0, ONE], "divf %a2, %x", "permitted"),
+    ("", [0xBF800000, 0, ONE], "divf %x, %a2", "DIFFERENT"),
+    # No zero of the product: the quotient is too small, and a zero for that reason.
+    ("nsz", [TINY, ONE, 0x7F000000], "divf %x, %a2", "DIFFERENT"),
+)
+def test_the_sign_that_comes_from_a_zero_under_nsz(flags: str, codes: list[int], last: str, expected: str) -> None:
+    product, op = straight(3, "x = mulf a0 a1", flags=flags), f"arith.{last} : f32"
+    before = product.replace("return %x", f"%r = {op}\n  return %r")
+    after = product.replace("return %x", f"%y = arith.negf %x : f32\n  %r = {op.replace('%x', '%y')}\n  return %r")
+    given = [hu.Value.from_bits(np.uint32(code), "f32") for code in codes]
+    assert judged(before, after, *given)[0] == expected
 
 
 NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
