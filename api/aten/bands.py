@@ -42,16 +42,18 @@ class Band:
     for bf16 and f16.
 
     ``mid``: the exact numbers. ``rad``: how far a computed number may be from them; without axes if they are exact.
+    ``flushed``: a product of matrices may take 0 for their subnormal numbers, and for the subnormal products and sums.
     """
 
     mid: Array
     rad: Array
     digits: int
+    flushed: bool = False
 
     @staticmethod
-    def of(numbers: Any, digits: int) -> Band:
+    def of(numbers: Any, digits: int, flushed: bool = False) -> Band:
         """Return exact numbers."""
-        return Band(np.asarray(numbers, _WIDE[digits]), np.zeros((), _WIDE[digits]), digits)
+        return Band(np.asarray(numbers, _WIDE[digits]), np.zeros((), _WIDE[digits]), digits, flushed)
 
     @property
     def unit(self) -> float:
@@ -84,7 +86,7 @@ class Band:
 
     def within(self, absolute: float | Array) -> Band:
         """Return the numbers with a larger radius."""
-        return Band(self.mid, self.rad + absolute, self.digits)
+        return Band(self.mid, self.rad + absolute, self.digits, self.flushed)
 
     def __add__(self, other: Band | float) -> Band:
         other = self._other(other)
@@ -187,18 +189,24 @@ class Band:
 
     def __matmul__(self, other: Band) -> Band:
         mid = self.mid @ other.mid
-        count = self.mid.shape[-1]
-        rad = gamma(count, self.unit) * (self.size @ other.size) + count * TINY[self.digits] * self.unit
+        count, tiny = self.mid.shape[-1], TINY[self.digits]
+        flushed = self.flushed or other.flushed
+        rad = gamma(count, self.unit) * (self.size @ other.size) + count * tiny * (2 if flushed else self.unit)
+        if flushed:
+            rad = rad + self._subnormal() @ other.size + self.size @ other._subnormal()
         if self.rad.any():
             rad = rad + np.broadcast_to(self.rad, self.mid.shape) @ other.size
         if other.rad.any():
             rad = rad + np.abs(self.mid) @ np.broadcast_to(other.rad, other.mid.shape)
         return Band(mid, rad * _SLACK, self.digits)
 
+    def _subnormal(self) -> Array:
+        return np.where(np.abs(self.mid) < TINY[self.digits], np.abs(self.mid), 0)
+
     def apply(self, move: Callable[[Array], Array]) -> Band:
         """Return the numbers moved: reshaped, transposed, chosen."""
         rad = self.rad if not self.rad.ndim else move(np.broadcast_to(self.rad, self.mid.shape))
-        return Band(move(self.mid), rad, self.digits)
+        return Band(move(self.mid), rad, self.digits, self.flushed)
 
     def where(self, condition: Array, other: Band | float) -> Band:
         """Return these numbers where a condition holds, and others elsewhere."""

@@ -138,7 +138,8 @@ class Call:
             raise NotJudged("complex numbers")
         if digits <= 24 and given.ndim == 0 and not is_tensor(self.arguments[name]):
             given = given.astype(np.float32)  # a number is rounded to the type of the computation
-        return Band.of(widened(given), digits)
+        # Instructions for products of bf16, such as VDPBF16PS of AVX-512, flush.
+        return Band.of(widened(given), digits, flushed=given.dtype.name == "bfloat16")
 
     @property
     def dtype(self) -> np.dtype[Any]:

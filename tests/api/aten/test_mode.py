@@ -80,6 +80,15 @@ def test_a_product_of_matrices_of_bf16_sums_is_outside() -> None:
     assert (np.abs(total.astype(np.float32) - band.mid) > band.rad).any()
 
 
+def test_products_of_bf16_may_flush_and_those_of_f32_may_not() -> None:
+    """VDPBF16PS (Intel's manual) takes 0 for subnormal operands, products and sums."""
+    least = 2.0**-126
+    for x, y in (([least], [0.5]), ([least / 2], [4.0]), ([1.5 * least, -least], [1.0, 1.0])):
+        for flushed in (False, True):
+            band = Band.of(x, F32, flushed) @ Band.of(y, F32)
+            assert (abs(band.mid) <= band.rad) == flushed, (x, y)
+
+
 # --- verdicts ---------------------------------------------------------------------------------------------------------
 
 

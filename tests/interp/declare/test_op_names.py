@@ -17,6 +17,7 @@ DIALECTS = default_registry().dialects
     ("arith.frobnicate", None),
     ("arit.addf", "did you mean `arith.addf`?"),
     ("addf", "did you mean `arith.addf`?"),
+    ("exq", "did you mean `complex.exp` or `linalg.exp` or `math.exp`?"),
     ("yield", "did you mean `scf.yield` or `tensor.yield`?"),
     ("nonsense", None),
 )
