@@ -12,10 +12,11 @@ there is a second loop. What a description refuses is left to NumPy.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,8 @@ _ELEMENTS = 1 << 15
 _LANES = 1 << 12
 """The most lanes of such a block, if it has several rows."""
 
+_UNINTERRUPTED = 1 << 25
+"""The products of a call of a loop, about: 100 ms."""
 _FEW = 32
 """The columns from which on they are the lanes of a product of two matrices, however many rows it has."""
 
@@ -504,7 +507,9 @@ def _computed(
             *begins, element = grid.starts(part)
             words = [array.at(element) for array in kept[:-1]]
             words.append(kept[-1].at(element if refused.size > 1 else 0))
-            for (description, first, groups), loop in zip(passes, loops, strict=True):
+            for (description, first, groups), loop in _interruptible(
+                zip(passes, loops, strict=True), prod(map(len, part))
+            ):
                 fields = description.fields
                 entries = [first * description.taken(field) // description.taken(fields[0]) for field in fields]
                 addresses = [
@@ -522,6 +527,17 @@ def _computed(
     if wrong.any():
         _settle(operands, out, wrong, general)
     return out
+
+
+def _interruptible(passes: Iterable[tuple[_Pass, Loop]], elements: int) -> Iterator[tuple[_Pass, Loop]]:
+    """Yield passes with as many groups at a time as a loop adds in a fraction of a second, because an interrupt waits
+    for the loop. ``elements``: those of D.
+    """
+    for each, loop in passes:
+        taken = each.description.taken(each.description.fields[0]) if each.description.fields else 1
+        step = max(1, _UNINTERRUPTED // (elements * taken))
+        for first in range(0, each.groups, step):
+            yield _Pass(each.description, each.start + first * taken, min(step, each.groups - first)), loop
 
 
 def _held(c: Codes, description: Description) -> list[Codes]:

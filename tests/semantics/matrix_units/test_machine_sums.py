@@ -1,6 +1,10 @@
 """Groups of aligned terms by machine code against the same by NumPy, which tests compare with the specification."""
 
+import os
 import random
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import product
@@ -18,7 +22,7 @@ from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.chips import CHAIN, CHIPS, Row
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import accumulate
-from halfulp.semantics.matrix_units.word_sums import Decoded, zeros_of
+from halfulp.semantics.matrix_units.word_sums import STEP, Decoded, zeros_of
 
 pytestmark = pytest.mark.skipif(not llvm.installed(), reason="machine code needs llvmlite")
 
@@ -198,10 +202,13 @@ def test_fused_multiply_adds_of_the_processor(restored: None) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("text", ["bits=20,zero=sum", "bits=24,c=last,guard=3,cut=to_odd,zero=sum,shifter=9"])
-def test_products_of_few_columns_and_long_groups(restored: None, ran: list[machine_sums.Place], text: str) -> None:
+def test_products_of_few_columns_and_long_groups(
+    restored: None, ran: list[machine_sums.Place], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The lanes are rows. A group of 150 products is added in passes."""
     op = TileOp("an instruction", "f16", "f16", "f32", "f32", (4, 4, 150))
     rule = Accumulator.from_text(f"custom:{text}")
+    monkeypatch.setattr(machine_sums, "_UNINTERRUPTED", 41 * 3 * STEP * 2)
     for m, n in ((41, 3), (2, 33)):
         ran.clear()
         assert_equal(rule.text, op, operands_of(rule, op, (1, m, n), m))
@@ -232,8 +239,29 @@ def test_threads_take_blocks(restored: None, ran: list[machine_sums.Place], monk
         with monkeypatch.context() as patch:
             patch.setattr(machine_sums, "_ELEMENTS", 32)
             patch.setattr(machine_sums, "_LANES", 16)
+            patch.setattr(machine_sums, "_UNINTERRUPTED", 1)
             assert_equal(rule.text, op, operands)
         assert len(ran) > 10
+        assert {place.counts[0] for place in ran} == {1}
+
+
+@pytest.mark.long
+def test_an_interrupt_ends_a_product_within_a_second(restored: None) -> None:
+    op = TileOp("an instruction", "f16", "f16", "f32", "f32", (16, 8, 16))
+    a, b = np.full((1, 256, 1 << 16), 0x3C00, np.uint16), np.full((1, 1 << 16, 256), 0x3C00, np.uint16)
+    llvm.use("llvm")
+    models.multiply_accumulate("chip:ampere", op, a[..., :16], b[:, :16], np.zeros((1, 256, 256), np.uint32))
+    sent = list[float]()
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        models.multiply_accumulate("chip:ampere", op, a, b, np.zeros((1, 256, 256), np.uint32))
+    assert time.monotonic() - sent[0] < 1
 
 
 def test_the_numbers_that_loops_take_apart(restored: None) -> None:
