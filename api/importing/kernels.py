@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from operator import index
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ _PLAIN = "cuda:90"
 
 def _target(spelling: str | None) -> Any:
     """Return Triton's description of a target such as ``cuda:90`` or ``hip:gfx942``. Raises InputError."""
-    kind, _, name = (_PLAIN if spelling is None else spelling).partition(":")
+    kind, _, name = (_PLAIN if spelling is None else str(spelling)).partition(":")
     gpu: Any = import_module("triton.backends.compiler").GPUTarget
     lanes = next((lanes for start, lanes in _WARPS.items() if name.startswith(start)), None)
     if kind == "cuda" and name.isdigit():
@@ -108,6 +109,12 @@ def _compiled(source: _Source, target: str | None) -> Module:
         options = backend.parse_options({_FUSION: _fuses({}), **source.options})
     except Exception as error:
         raise _refused(source.kernel, error) from error
+    unknown = next((name for name in source.options if not hasattr(options, name)), None)
+    if unknown is not None:
+        raise InputError(
+            f"{source.kernel.fn.__name__}: {unknown} is not an option of a launch",
+            hint=f"the options are {', '.join(options.__dict__)}",
+        )
     made = compiler.ASTSource(source.kernel, source.signature, source.constants, source.attributes)
     key = (made.hash(), target, options.hash())
     if (known := _COMPILED.get(key)) is not None:
@@ -151,6 +158,17 @@ def _refused(kernel: Any, error: Exception) -> HalfulpError:
     return Unsupported(f"Triton does not compile {kernel.fn.__name__}: {str(error).strip() or repr(error)}")
 
 
+def _check_type(name: str, word: str) -> None:
+    """Raise InputError for a word that is not a type of an argument."""
+    known = import_module("triton._utils").type_canonicalisation_dict
+    pointed = word.removeprefix("*").removeprefix("k")
+    if pointed not in known and pointed not in known.values() and not word.startswith("tensordesc"):
+        raise InputError(
+            f"the type of {name} is {word!r}, which Triton does not know",
+            hint="types are written i32, fp16, bf16, fp32, fp8e4nv, and a pointer *fp32",
+        )
+
+
 # --- from types -------------------------------------------------------------------------------------------------------
 
 Signature = str | Sequence[Any] | Mapping[str, Any]
@@ -176,7 +194,7 @@ def from_triton(
 
         >>> hu.from_triton(add, "*fp32:16, *fp32:16, *fp32:16, i32", {"BLOCK": 256}, target="cuda:90")
 
-    Raises InputError for a signature that does not fit the parameters, TypeMismatch if ``kernel`` is no kernel, and
+    Raises InputError for a signature that does not fit the parameters, TypeMismatch if ``kernel`` is not a kernel, and
     Unsupported if Triton 3.9 is not installed or refuses the kernel.
     """
     _triton("hu.from_triton")
@@ -186,6 +204,12 @@ def from_triton(
 
 def _of_types(kernel: Any, given: Signature, constants: Mapping[str, Any], options: Mapping[str, Any]) -> _Source:
     names = [parameter.name for parameter in kernel.params]
+    if not isinstance(given, str | Sequence | Mapping) or not isinstance(constants, Mapping):
+        what, kind = ("signature", given) if isinstance(constants, Mapping) else ("constants", constants)
+        raise TypeMismatch(
+            f"{what} of {kernel.fn.__name__} is of type {type(kind).__name__}",
+            hint='hu.from_triton(add, "*fp32, *fp32, *fp32, i32", {"BLOCK": 256})',
+        )
     if isinstance(given, Mapping):
         words = dict(given)
     else:
@@ -219,6 +243,7 @@ def _of_types(kernel: Any, given: Signature, constants: Mapping[str, Any], optio
             signature[name], values[number,] = "constexpr", constant
             continue
         signature[name], _, multiple = str(word).partition(":")
+        _check_type(name, signature[name])
         if multiple not in ("", "16"):
             raise InputError(f"the type of {name} is {word!r}: after the colon only 16 is possible")
         attributes[number,] = [["tt.divisibility", 16]] if multiple else []
@@ -327,7 +352,7 @@ class Launch:
             bound, specialization, options = binder(**self.bound, **self.keywords)
             keywords = {_FUSION: _fuses({}), **self.keywords}
             packed = self.kernel._pack_args(backend, keywords, bound, specialization, options)
-        except (KeyError, TypeError) as error:
+        except (AssertionError, KeyError, OverflowError, TypeError) as error:
             raise TypeMismatch(f"{self.kernel.fn.__name__}: {error.args[0] if error.args else error}") from None
         chosen, signature, constants, attributes = packed
         given = {name: value for name, value in self.keywords.items() if name in chosen.__dict__}
@@ -355,8 +380,16 @@ def bound_launch(launcher: Any, arguments: Sequence[Any], keywords: Mapping[str,
         name: value if parameters[name].is_constexpr else _looked_at(name, value)
         for name, value in ((name, _plain(value)) for name, value in bound.arguments.items())
     }
-    sizes = tuple(map(int, sizes)) if isinstance(sizes, Sequence) else (int(sizes),)
-    return Launch(kernel, sizes, named, looked)
+    return Launch(kernel, _sizes(sizes), named, looked)
+
+
+def _sizes(grid: Any) -> tuple[int, ...]:
+    """Return the sizes of a grid. Raises TypeMismatch unless they are integers."""
+    given = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
+    try:
+        return tuple([index(size) for size in given])
+    except TypeError:
+        raise TypeMismatch(f"the grid is {grid!r}, but its sizes must be integers", hint="kernel[(4, 1)]") from None
 
 
 def _parts_of(launcher: Any, what: str) -> tuple[Any, Any]:
@@ -380,6 +413,8 @@ def _looked_at(name: str, value: Any) -> Any:
         raise Unsupported(f"the argument {name} is a {type(value).__name__}, which is not run")
     if value is None or isinstance(value, bool | int | float):
         return value
+    if isinstance(value, str | list):
+        raise TypeMismatch(f"the argument {name} is a {type(value).__name__}", hint="give an array for a pointer")
     return _Memory(value, f"the argument {name}")
 
 
@@ -408,7 +443,7 @@ def launch(launcher: Any, /, *arguments: Any, target: str | None = None, **keywo
 
 
 def run_keywords(launcher: Any, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `run` among the keywords of a launch: those that are no parameters of the kernel."""
+    """Return the options of `run` among the keywords of a launch: those that are not parameters of the kernel."""
     held = inspect.getclosurevars(launcher).nonlocals if inspect.isfunction(launcher) else {}
     own = getattr(held.get("self"), "arg_names", ())
     return {name: value for name, value in keywords.items() if name in RunKeywords.__annotations__ and name not in own}

@@ -134,7 +134,7 @@ def compare_targets(
 
     Raises InputError for fewer than two targets, and the errors of `launch`.
     """
-    if len(targets) < 2:
+    if isinstance(targets, str) or len(targets) < 2:
         raise InputError("compare_targets needs two targets", hint='targets=["cuda:90", "hip:gfx942"]')
     options = run_keywords(launcher, keywords)
     given = {name: value for name, value in keywords.items() if name not in options}

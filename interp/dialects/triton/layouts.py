@@ -4,7 +4,7 @@ A layout is linear over the bits of the numbers of register, lane, warp and bloc
 exclusive or of the *bases* of the bits that are set. A basis of zeros means copies. Every layout of a tensor can be
 written in this way (`LinearLayoutConversions.cpp`, `LinearLayout.h` of triton 3.9).
 
-Layouts of shared memory are no part of this: they say where an element lies, and change no number.
+Layouts of shared memory do not belong here: they say where an element lies, and change no number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory of kernels: pointers as codes, and accesses through tensors of them.
 
 The code of a pointer has two words: the byte offset, and the number of an allocation in the table of the launch, 0 for
-none. An access is undefined outside of its allocation, at an offset that is no multiple of the size of the element,
+none. An access is undefined outside of its allocation, at an offset that is not a multiple of the size of the element,
 through a poison pointer, and with a poison mask. An element that the mask leaves out touches nothing.
 """
 
