@@ -16,7 +16,7 @@ from halfulp.interp.dialects.structured.evaluate import step_with_body
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.dialects.triton import orders
 from halfulp.interp.dialects.triton.compiling import KernelCompiler, inner_op, opened
-from halfulp.interp.dialects.triton.contraction import Fuse, Moved, fuse, moved_by
+from halfulp.interp.dialects.triton.contraction import Fuse, Moved, fuse, moved_by, signed_by
 from halfulp.interp.dialects.triton.layouts import Along, Places, layout_of
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
@@ -194,17 +194,21 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step
     in_memory = bool(along.warps) or any(isinstance(type_, ty.TensorType) for type_ in types)
     product = compiler.product_of(op) if isinstance(compiler, KernelCompiler) else None
     factors: list[tuple[int, ty.Type]] = []
-    move: Moved = lambda run, value: value  # noqa: E731
+    moves: list[Moved] = []
     multiply_add: Fuse | None = None
     if product is not None and (along.registers or along.lanes):
         flat = ty.TensorType((None, None), ty.element_type(op.operands[0].type))
-        move, multiply_add = moved_by(product, settings), fuse(op, flat, settings)
+        moves, multiply_add = [signed_by(product, settings), moved_by(product, settings)], fuse(op, flat, settings)
+        order.unsure |= isinstance(compiler, KernelCompiler) and compiler.hides(product)
         factors = list(zip(compiler.slots(product.factors), [each.type for each in product.factors], strict=True))
     outside = order.region.outside
 
     def reduce(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
         inner, given = captured[: len(outside)], captured[len(outside) :]
-        state = [order.rows(value) for value in (*values, *(move(run, value) for value in given))]
+        state = [
+            order.rows(value)
+            for value in (*values, *(move(run, each) for move, each in zip(moves, given, strict=True)))
+        ]
         rows = _Rows(run, order.region, inner)
         if multiply_add is not None:
             rows = _FusedRows(run, order.region, inner, multiply_add)

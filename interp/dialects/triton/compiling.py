@@ -86,9 +86,7 @@ class KernelCompiler(FunctionCompiler):
         return plain
 
     def _mark(self, found: Fused) -> Any:
-        if self.contraction is not None and self.contraction.unsure(found.product):
-            return lambda value: opened(value, self.settings)
-        return lambda value: value
+        return (lambda value: value) if found.sure else lambda value: opened(value, self.settings)
 
     def _approximate(self, op: Operation, plain: evaluators.Elementwise) -> Any:
         """Return the evaluator of an op whose instruction is not published: the value rounded correctly."""
@@ -110,6 +108,15 @@ class KernelCompiler(FunctionCompiler):
         if self.contraction is None or len(op.operands) != 1 or inner_op(op) != "addf":
             return None
         return self.contraction.product(op.operands[0], op)
+
+    def hides(self, product: Product) -> bool:
+        """Tell whether it is not known which products the first additions of a sum take, or whether they are hidden."""
+        assert self.contraction is not None
+        assert self.target is not None
+        first, second = product.factors
+        # For AMD this depends on whether LLVM made a vector of them, which it does with squares.
+        known = not product.negative and (self.target.is_cuda or first is second)
+        return not known or self.contraction.hidden(product)
 
     def _read(self, op: Operation, evaluator: Any) -> Sequence[SSAValue]:
         values = super()._read(op, evaluator)

@@ -1,16 +1,22 @@
 """The fusion of products into additions, which LLVM does after TTGIR, and of which the text says nothing.
 
 Within a basic block, an addition or subtraction of floats one of whose operands is a product becomes a fused
-multiply-add, also if the product has other uses. If both operands are products, that with fewer uses is taken. Ops that
-only move elements between the two do not matter, since a thread sees no movement.
+multiply-add, also if the product has other uses. Ops that only move elements between the two do not matter, since a
+thread sees no movement.
+
+If both operands are products, that with fewer uses is taken. If both have as many, the order of the operands decides.
+It is not that of the text: the pass `reassociate` puts the operand of lower *rank* first. The rank of a value is that
+of the last load (or other access to memory) that it depends on, plus the number of ops behind it. For GPUs of AMD the
+other product is taken, and often LLVM computes the two as one vector, and fuses none: `unsure`.
 
 Sources: machine code of triton 3.9 for kernels with all forms of such sums; LLVM's `DAGCombiner.cpp` (`visitFADD`,
-`visitFSUB`).
+`visitFSUB`) and `Reassociate.cpp` (`getRank`, `canonicalizeOperands`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
@@ -20,7 +26,7 @@ from halfulp.interp.dialects.triton.layouts import layout_of
 from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import BlockArgument, Operation, OpResult, SSAValue
 from halfulp.interp.run.evaluators import OnValues, evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -37,10 +43,13 @@ _BRANCHING = {
 
 
 class Product(NamedTuple):
-    """A product that an addition takes. ``moves``: what moves its elements on the way, the first one first."""
+    """A product that an addition takes. ``moves``: what moves its elements on the way, the first one first.
+    ``negative``: whether the addition takes it with the other sign.
+    """
 
     op: Operation
     moves: tuple[Operation, ...]
+    negative: bool = False
 
     @property
     def factors(self) -> tuple[SSAValue, SSAValue]:
@@ -50,10 +59,100 @@ class Product(NamedTuple):
 
 
 class Fused(NamedTuple):
-    """An addition or subtraction with a product. ``operand``: the number of the operand that is the product."""
+    """An addition or subtraction with a product. ``operand``: the number of the operand that is the product. ``sure``:
+    whether LLVM certainly takes this product.
+    """
 
     product: Product
     operand: int
+    sure: bool
+
+
+# --- ranks ------------------------------------------------------------------------------------------------------------
+
+
+class Rank(NamedTuple):
+    """The rank of a value. ``accesses``: the number of accesses to memory up to the last one that the value depends on.
+    ``low``, ``high``: the number of instructions behind that access, at least and at most.
+    """
+
+    accesses: int
+    low: int
+    high: int
+
+
+_NO_RANK = Rank(0, 0, 0)
+_ONE_INSTRUCTION = frozenset(
+    [
+        f"arith.{name}"
+        for name in ("addf", "subf", "mulf", "divf", "maxnumf", "minnumf", "select", "addi", "muli", "subi")
+    ]
+    + ["math.absf", "math.fma", "math.floor", "math.ceil"]
+)
+_ACCESSES = frozenset(
+    ("tt.load", "tt.store", "amdg.buffer_load", "amdg.buffer_store", "ttg.local_load", "ttg.local_store")
+)
+_LOADS = frozenset(("tt.load", "amdg.buffer_load"))
+_MOST, _FEWEST = 8, -(1 << 20)
+"""The most instructions behind one another that another op becomes, and the bound of those that are not known."""
+
+
+class _Ranks:
+    """The ranks of the values of a function, as far as they are known."""
+
+    def __init__(self, function: Operation) -> None:
+        self._function = function
+        self._known: dict[SSAValue, Rank] = {}
+        self._accesses: dict[Operation, int] = {}
+        count = 0
+        for op in function.walk():
+            count += op.name in _ACCESSES
+            self._accesses[op] = count
+
+    @staticmethod
+    def lower(one: Rank, other: Rank) -> bool | None:
+        """Tell whether a rank is lower than another one; None if that is not known."""
+        between = other.accesses - one.accesses  # each of them is at least one instruction
+        if between >= 0 and one.high < between + other.low:
+            return True
+        return False if between <= 0 and other.high <= one.low - between else None
+
+    def of(self, value: SSAValue) -> Rank:
+        """Return the rank of a value."""
+        if value not in self._known:
+            self._known[value] = self._found(value)
+        return self._known[value]
+
+    def _found(self, value: SSAValue) -> Rank:
+        if not isinstance(value, OpResult):
+            assert isinstance(value, BlockArgument)
+            around = value.block.parent.parent if value.block.parent is not None else None
+            if around is None or around is self._function:
+                return Rank(0, 2 + value.index, 2 + value.index)
+            return Rank(self._accesses[around], _FEWEST, _MOST)
+        op = value.owner
+        if op.name == "arith.constant":
+            return _NO_RANK
+        if op.name == "tt.load":
+            return Rank(self._accesses[op], 1, 1)
+        if (op.name not in _MOVES and not op.name.startswith(("arith.", "math."))) or not _in_registers(op):
+            return Rank(self._accesses[op], _FEWEST, _MOST)
+        found = _NO_RANK
+        for operand in op.operands:
+            found = self._higher(found, self.of(operand))
+        if op.name in ("arith.negf", "tt.splat", "tt.unsplat"):
+            return found
+        if op.name in _MOVES:  # the element may be that of another register, which has another rank
+            return Rank(found.accesses, _FEWEST, found.high) if found.accesses else found
+        return Rank(found.accesses, found.low + 1, found.high + (1 if op.name in _ONE_INSTRUCTION else _MOST))
+
+    @staticmethod
+    def _higher(one: Rank, other: Rank) -> Rank:
+        if one.accesses > other.accesses:
+            one, other = other, one
+        less = other.accesses - one.accesses
+        low = max(one.low, other.low) if not less else other.low
+        return Rank(other.accesses, low, max(other.high, one.high - less))
 
 
 class Contraction:
@@ -63,6 +162,7 @@ class Contraction:
         self._target = target
         self._users: dict[SSAValue, list[Operation]] = {}
         self._segments: dict[Operation, int] = {}
+        self._ranks = _Ranks(function)
         for op in function.walk():
             for value in op.used_values:
                 self._users.setdefault(value, []).append(op)
@@ -77,6 +177,7 @@ class Contraction:
     def product(self, value: SSAValue, user: Operation) -> Product | None:
         """Return the product that a value is, as an op sees it in its basic block; None for any other value."""
         moves: list[Operation] = []
+        negative = False
         while isinstance(value, OpResult):
             op = value.owner
             if op.parent is not user.parent or self._segments[op] != self._segments[user]:
@@ -85,7 +186,10 @@ class Contraction:
                 element = str(ty.element_type(value.type))
                 if element not in self._target.fused or self._leaves_loop(op):
                     return None
-                return Product(op, tuple(moves[::-1]))
+                return Product(op, tuple(moves[::-1]), negative)
+            if op.name == "arith.negf":
+                negative, value = not negative, op.operands[0]
+                continue
             if op.name not in _MOVES or not _in_registers(op):
                 return None
             moves.append(op)
@@ -120,24 +224,109 @@ class Contraction:
         found = [(number, product) for number, product in enumerate(products) if product is not None]
         if not found:
             return None
+        sure = not any(self.hidden(product) for _, product in found)
+        if len(found) > 1 and self._alike(*[product for _, product in found]):
+            doubled = op.name == "arith.addf" and str(ty.element_type(op.results[0].type)) not in self._target.doubled
+            return None if doubled else Fused(found[0][1], 0, sure)
         if len(found) > 1:
-            preferred = self._target.preferred if op.name == "arith.addf" else 0
-            found.sort(key=lambda each: (self._uses(each[1].op.results[0]), each[0] != preferred))
+            chosen, ordered = self._chosen(op, [product.op.results[0] for _, product in found])
+            sure = sure and ordered and not any(product.negative for _, product in found)
+            found = [found[chosen]]
         number, product = found[0]
-        return Fused(product, number)
+        return Fused(product, number, sure)
 
-    def unsure(self, product: Product) -> bool:
-        """Tell whether LLVM may have hidden a product in a vector: for AMD it joins two like products of one factor."""
+    def _chosen(self, op: Operation, products: Sequence[SSAValue]) -> tuple[int, bool]:
+        """Return which of two products an addition or subtraction takes, and whether that is certain."""
+        first, second = map(self._uses, products)
+        if first != second:
+            return int(first > second), True
+        preferred = self._target.preferred
+        if any(map(self._has_sign, products)):  # an addition may have become a subtraction of the other one
+            return preferred, False
+        if op.name != "arith.addf":
+            return preferred, True
+        # The operand of lower rank is first; if both have the same one, that of the text.
+        swapped = self._ranks.lower(*[self._ranks.of(product) for product in products[::-1]])
+        return (1 - preferred if swapped else preferred), swapped is not None
+
+    @staticmethod
+    def _has_sign(product: SSAValue) -> bool:
+        """Tell whether a product has a factor whose sign LLVM may move out of it."""
+        assert isinstance(product, OpResult)
+        return any(_is_constant(factor) or _is_of("arith.negf", factor) for factor in product.owner.operands)
+
+    @staticmethod
+    def _alike(one: Product, other: Product) -> bool:
+        return one[1:] == other[1:] and set(one.factors) == set(other.factors)
+
+    @staticmethod
+    def _of_loads(product: Product) -> bool:
+        """Tell whether the factors are two f32 loads without a mask: LLVM makes no vector of such products."""
+        first, second = product.factors
+        return (
+            not product.moves
+            and first is not second
+            and all(
+                isinstance(value, OpResult)
+                and value.owner.name in _LOADS
+                and ty.element_type(value.type) == ty.F("f32")
+                and len(value.owner.operands) == (2 if value.owner.name == "amdg.buffer_load" else 1)
+                for value in product.factors
+            )
+        )
+
+    def hidden(self, product: Product) -> bool:
+        """Tell whether LLVM may have hidden a product: the product of a constant and a choice with a constant becomes a
+        choice, and for AMD two products become a vector.
+        """
+        if any(map(_is_constant, product.factors)) and any(map(self._is_choice, product.factors)):
+            return True
+        if all(_is_of("math.absf", factor) for factor in product.factors):  # it becomes the magnitude of a product
+            return product.factors[0] is not product.factors[1]
+        if any(_is_of("arith.uitofp", factor) for factor in product.factors):  # of i1, it is a choice
+            return True
         if self._target.is_cuda or product.op.parent is None:
             return False
         factors = set(product.factors)
-        return any(
+        return product.op in self._paired or any(
             op is not product.op
             and op.name == "arith.mulf"
             and op.results[0].type == product.op.results[0].type
             and factors & set(op.operands)
             for op in product.op.parent.operations
         )
+
+    @cached_property
+    def _paired(self) -> set[Operation]:
+        """The products that are added to another one, which LLVM computes for AMD as one vector."""
+        found: set[Operation] = set()
+        for op in self._segments:
+            if op.name in ("arith.addf", "arith.subf"):
+                products = [self.product(value, op) for value in op.operands]
+                pair = [each for each in products if each is not None]
+                if len(pair) > 1 and not self._alike(*pair) and not all(map(self._of_loads, pair)):
+                    found.update(each.op for each in pair)
+        return found
+
+    def _is_choice(self, value: SSAValue) -> bool:
+        """Tell whether a value is a choice with a constant, as a load with a mask is for AMD."""
+        if not isinstance(value, OpResult):
+            return False
+        op = value.owner
+        if op.name == "arith.select":
+            return any(map(_is_constant, op.operands[1:]))
+        return not self._target.is_cuda and op.name in _LOADS and any(map(_is_constant, op.operands[-1:]))
+
+
+def _is_of(name: str, value: SSAValue) -> bool:
+    """Tell whether an op of a name made a value."""
+    return isinstance(value, OpResult) and value.owner.name == name
+
+
+def _is_constant(value: SSAValue) -> bool:
+    while isinstance(value, OpResult) and value.owner.name == "tt.splat":
+        value = value.owner.operands[0]
+    return isinstance(value, OpResult) and value.owner.name == "arith.constant"
 
 
 def _in_registers(op: Operation) -> bool:
@@ -175,6 +364,18 @@ def moved_by(product: Product, settings: Settings) -> Moved:
     return move
 
 
+def signed_by(product: Product, settings: Settings) -> Moved:
+    """Return the function that moves the elements of the first factor, and changes their signs if the product is taken
+    with the other sign.
+    """
+    move = moved_by(product, settings)
+    if not product.negative:
+        return move
+    last = product.moves[-1] if product.moves else product.op
+    minus = negate(product.op, last.results[0].type, settings)
+    return lambda run, value: minus(run, move(run, value))
+
+
 Fuse = Callable[[Run, Value, Value, Value], Value]
 
 
@@ -202,17 +403,18 @@ def negate(op: Operation, type_: ty.Type, settings: Settings) -> Callable[[Run, 
 
 def fused_evaluator(found: Fused, mark: Callable[[Value], Value]) -> OnValues:
     """Return the evaluator of an addition or subtraction that takes a product. ``mark``: is called for its result."""
-    product, number = found
+    product, number, _ = found
 
     def build(op: Operation, settings: Settings) -> Function:
         type_ = op.results[0].type
         move, multiply_add = moved_by(product, settings), fuse(op, type_, settings)
-        minus = negate(op, type_, settings)
+        first_move, minus = signed_by(product, settings), negate(op, type_, settings)
         of_factor, of_other = (op.name == "arith.subf" and number == place for place in (1, 0))
 
         def run_(run: Run, operands: Operands) -> tuple[Any, ...]:
             first, second, other = operands
-            first = minus(run, move(run, first)) if of_factor else move(run, first)
+            first = first_move(run, first)
+            first = minus(run, first) if of_factor else first
             other = minus(run, other) if of_other else other
             return (mark(multiply_add(run, first, move(run, second), other)),)
 

@@ -97,6 +97,8 @@ class Target:
     shifts: tuple[int, ...]
     #: The float types whose products are fused into additions.
     fused: frozenset[str]
+    #: The float types of which twice a product is a fused multiply-add of the product.
+    doubled: frozenset[str]
     #: Which of two products with as many uses an addition takes: 0 for the first one, 1 for the second one.
     preferred: int
     #: The ops that are computed by instructions whose bits are not published.
@@ -112,17 +114,18 @@ _FLOATS = frozenset(("maximumf", "minimumf", "maxnumf", "minnumf"))
 _INTEGERS = frozenset(("maxsi", "minsi", "maxui", "minui"))
 _HALVES = frozenset(("f16", "bf16"))
 _F32 = frozenset(("f32",))
+_WIDE = frozenset(("f32", "f64"))
 _ALL = frozenset(("f16", "f32", "f64"))
 _WAVE_OF_64, _WAVE_OF_32 = (8, 4, 2, 1, 16, 32), (8, 4, 2, 1, 16)
 _NONE = frozenset[str]()
 
 
 def _cuda(name: str, model: str, packed: frozenset[str], ternary: frozenset[str]) -> Target:
-    return Target(f"cuda:{name}", model, packed, ternary, (), _ALL | {"bf16"}, 0, _OF_CUDA)
+    return Target(f"cuda:{name}", model, packed, ternary, (), _ALL | {"bf16"}, _WIDE, 0, _OF_CUDA)
 
 
 def _hip(name: str, model: str, packed: frozenset[str], shifts: tuple[int, ...]) -> Target:
-    return Target(f"hip:{name}", model, packed, _FLOATS, shifts, _ALL, 1, _OF_HIP)
+    return Target(f"hip:{name}", model, packed, _FLOATS, shifts, _ALL, _NONE, 1, _OF_HIP)
 
 
 TARGETS: Mapping[str, Target] = {

@@ -161,6 +161,19 @@ AB, CD = op("m", "mulf", "a", "b"), op("n", "mulf", "c", "d")
     ("cuda:90", AB + op("y", "subf", "m", "c"), fma(A, B, -C)),
     ("cuda:90", AB + CD + op("y", "addf", "m", "n"), fma(A, B, C * D)),
     ("hip:gfx942", AB + CD + op("y", "addf", "m", "n"), fma(C, D, A * B)),
+    ("hip:gfx942", AB + CD + op("y", "subf", "m", "n"), fma(-C, D, A * B)),
+    # Not the order of the text counts, but that of the loads, and then the number of ops behind them.
+    ("cuda:90", AB + CD + op("y", "addf", "n", "m"), fma(A, B, C * D)),
+    ("hip:gfx942", AB + CD + op("y", "addf", "n", "m"), fma(C, D, A * B)),
+    (
+        "cuda:90",
+        op("n", "subf", "d", "a") + op("m", "mulf", "n", "d") + op("k", "mulf", "d", "d") + op("y", "addf", "m", "k"),
+        fma(D, D, np.float32(D - A) * D),
+    ),
+    # Twice a product, and the product from itself.
+    ("cuda:90", AB + op("y", "addf", "m", "m"), fma(A, B, A * B)),
+    ("hip:gfx942", AB + op("y", "addf", "m", "m"), float(A * B + A * B)),
+    ("hip:gfx942", AB + op("y", "subf", "m", "m"), fma(A, B, -(A * B))),
     # A product with another use is computed twice, but that with fewer uses is fused.
     (
         "cuda:90",
@@ -181,6 +194,28 @@ def test_products_are_fused(target: str, body: str, expected: float) -> None:
 def test_fusion_may_be_left_out() -> None:
     body = AB + op("y", "addf", "m", "c")
     assert sums("cuda:90", body, fp_fusion="off") == float(A * B + C) != fma(A, B, C)
+
+
+@each_row(
+    # AMD: two products that do not come from loads may be one vector. Both: a choice with a constant, times a constant.
+    ("hip:gfx942", "%a2 = math.absf %a : {0}\n%m = arith.mulf %a2, %b : {0}\n" + CD + op("y", "addf", "m", "n"), True),
+    ("cuda:90", "%a2 = math.absf %a : {0}\n%m = arith.mulf %a2, %b : {0}\n" + CD + op("y", "addf", "m", "n"), False),
+    (
+        "cuda:90",
+        "%k = arith.constant dense<3.0> : {0}\n%t = arith.cmpf ogt, %a, %b : {0}\n"
+        "%s = arith.select %t, %a, %k : tensor<128xi1, #l>, {0}\n"
+        + op("m", "mulf", "s", "k")
+        + op("y", "addf", "m", "c"),
+        True,
+    ),
+)
+def test_products_that_may_be_hidden_are_open(target: str, body: str, expected: bool) -> None:
+    given = [(name, "f32", np.full(128, value, np.float32)) for name, value in zip("abcd", (A, B, C, D), strict=True)]
+    got = hu.Buffer.from_numpy(np.zeros(128, np.float32))
+    text = "".join(load(name, "f32", 128) for name in "abcd") + body.replace("{0}", F32) + store("y", "f32", 128)
+    run(target, text, (*given, ("o", "f32", got)), 128, track_open=True)
+    marks = got.load().open
+    assert (marks is not None and bool(marks.any())) == expected
 
 
 # --- orders -----------------------------------------------------------------------------------------------------------
@@ -266,6 +301,16 @@ MFMA = "#ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 2], instrShape = [32, 32, 
 )
 def test_layouts_are_the_linear_ones_of_triton(text: str, shape: tuple[int, ...], linear: str) -> None:
     assert layout(text, shape) == layout(linear, shape)
+
+
+@pytest.mark.triton
+@pytest.mark.long
+def test_random_kernels() -> None:
+    """Kernels that Triton compiles, beside its LLVM IR run by the machine of `warps`; also `triton_random.py`."""
+    from triton_random import TARGETS, compare
+
+    outcomes = list(compare(range(20), list(TARGETS)))
+    assert [each for each in outcomes if not each[2].startswith("the same")] == []
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------
