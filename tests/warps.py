@@ -667,8 +667,11 @@ def _absolute(value: Array, *_: Array) -> Array:
 
 def _reduced(machine: Machine, each: Instruction, name: str, values: Sequence[Any]) -> Any:
     rule = name.split(".")[3]
-    functions = {"smin": _signed_choice("min"), "smax": _signed_choice("max"), "umin": np.minimum, "umax": np.maximum}
-    return reduce({"fmax": _larger, "fmin": _smaller, **functions, **_INTEGER}[rule], values[0])
+    functions: dict[str, Callable[[Array, Array], Array]] = {
+        "smin": _signed_choice("min"), "smax": _signed_choice("max"), "umin": np.minimum, "umax": np.maximum,
+        "fmax": _larger, "fmin": _smaller, **_INTEGER,
+    }  # fmt: skip
+    return reduce(functions[rule], values[0])
 
 
 def _reversed_bits(machine: Machine, each: Instruction, name: str, values: Sequence[Any]) -> Array:
