@@ -65,16 +65,17 @@ notebooks: $(VENV)/.installed-test
 
 # mypy reads the wheel, not the tree: only there do the folders bear their import names. The wheel is built from a clean
 # build/, since setuptools packs whatever an earlier build left in build/lib. The tests are a second run: their modules are
-# named from tests/, as pytest names them.
+# named from tests/, as pytest names them. The two runs share nothing, so each takes a core.
 lint: $(VENV)/.installed-test
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	rm -rf build
 	$(RUN) pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(RUN) pip install --quiet --no-deps --no-index --target build/site build/wheel/*.whl
-	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/halfulp -p halfulp
-	MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests
-	HALFULP_LONG=1 $(PYTEST) -m lint $$(grep -rl 'mark\.lint' tests --include='test_*.py')
+	(cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/halfulp -p halfulp) & \
+	    MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests; \
+	    tests=$$?; wait $$! && exit $$tests
+	HALFULP_LONG=$${HALFULP_LONG:-1} $(PYTEST) -m lint $$(grep -rl 'mark\.lint' tests --include='test_*.py')
 
 bench: $(VENV)/.installed-bench
 	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)') \
