@@ -322,7 +322,7 @@ def other_ops(computation: OpComputation) -> Iterator[Cause]:
     for op in (op for family in RELATED if own.op in family for op in family if op != own.op):
         yield computing(op, partial(_as_case, op, {}))
     unit = unit_of(computation)
-    commutes = unit is not None and unit.case.kind in ("add", "multiply")  # but for NaNs: `other_nans`
+    commutes = unit is not None and unit.case.kind in ("add", "multiply")  # except for NaNs: `other_nans`
     for one, other in combinations(range(3), 2) if unit is not None and len(set(own.operands)) == 1 else ():
         if len(own.operands) == 3 and other == 2:
             order = [2 if k == one else one if k == 2 else k for k in range(3)]
@@ -545,4 +545,4 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         (TileComputation,),
     ),
 )
-"""Everything that is tried beside rows that slipped; of what fits alike, the first is named first."""
+"""Everything that is tried, except rows that slipped; of what fits alike, the first is named first."""

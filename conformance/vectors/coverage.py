@@ -393,7 +393,7 @@ class RunningCoverage:
     def _take_rows(self, inputs: Chunk, rows: int) -> None:
         pending = any(counted.missing for _, counted in self._of_rows)
         widths = [column.width for column in self.computation.inputs if column.role is Role.OPERAND]
-        # Random bits of stochastic rounding come last, and are no operands.
+        # Random bits of stochastic rounding come last, and are not operands.
         codes = [codes_to_ints(column, width) for column, width in zip(inputs, widths, strict=False)] if pending else []
         seen = dict.fromkeys(zip(*codes, strict=True))
         for model, counted in self._of_rows:

@@ -246,13 +246,13 @@ def _signed_zero(unit: Unit, terms: Numbers, total: ExactResult) -> ExactResult:
 
 
 def result_of(unit: Unit, numbers: Numbers) -> scalar.Result | None:
-    """Return what a unit gives for operands that are these numbers; None for no number."""
+    """Return what a unit gives for operands that are these numbers; None if they give no number."""
     terms = terms_of(unit.case, numbers)
     return None if terms is None else _packed(unit, _signed_zero(unit, terms, exact_sum(terms)))
 
 
 def _packed(unit: Unit, number: ExactResult) -> scalar.Result | None:
-    """Round a number to a code; None if the result is no code, or out of range of an integer."""
+    """Round a number to a code; None if the result has no code, or is out of range of an integer."""
     target = unit.case.target
     if isinstance(target, Integer):
         kept, inexact = scalar.round_to_integer(number.sign, number.significand, -number.exponent, unit.rounding, None)

@@ -136,8 +136,8 @@ SEMIFINALISTS, FINALISTS = 32, 8
 """Pairs that are tried on more rows than the first ones, and on all rows."""
 
 WEAK, FEW_WEAK = 0.9, 2
-"""A cause that scores no better than this on the rows of a trial is not tried on all rows, but for so many. If no cause
-scores better on all rows, fewer pairs are tried.
+"""The score that a cause must be below on the rows of a trial to be tried on all rows, and how many of the weaker ones
+are tried too. If no cause scores better on all rows, fewer pairs are tried.
 """
 
 NOTHING = 1.0
@@ -330,7 +330,7 @@ class Examination:
             yield Explanation(f"results {count} {way}", (Stage.ALIGNMENT, 0), there)
             later = np.where(sample.numbers >= first, there, here)
             name = f"results {count} {way} from row {first} on ({reason})"
-            # Rows in which no result changes any more say nothing for a slip, and nothing against it.
+            # Rows in which no result changes any more are evidence neither for a slip nor against it.
             yield Explanation(name, (Stage.ALIGNMENT if span >= abs(shift) else PAIR, 1), later)
 
     def _late_operands(self) -> Iterator[Explanation]:

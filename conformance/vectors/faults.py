@@ -296,7 +296,7 @@ def _sticky_before_shift(unit: Unit, total: ExactResult, lead: int, value: None)
 
 
 def _sticky_anded(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
-    """Lose the bits after the round bit where the carry shifts them out, but for the first of them beside a later
+    """Lose the bits after the round bit where the carry shifts them out, except the first of them beside a later
     one.
     """
     end = lead - unit.precision

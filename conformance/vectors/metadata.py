@@ -597,7 +597,7 @@ _NAMES = {
 
 
 def _skipped(file: str, names: frozenset[str], computation: Computation) -> tuple[str, ...]:
-    """Return the names in a file that are no columns. Raise InputError if one of them is nearly the name of a column
+    """Return the names in a file that are not columns. Raise InputError if one of them is nearly the name of a column
     that the file lacks, because a misspelt column would not be compared.
     """
     known = {column.name for column in (*computation.inputs, *computation.outputs, *ignoring(computation.outputs))}

@@ -1,5 +1,5 @@
-"""Causes in how a unit treats what is no ordinary number: signs, infinities and NaNs that are misread, invalid
-operations with a fixed result, exponents that wrap around at the ends of the range, and numbers compared as integers.
+"""Causes in how a unit treats signs, infinities, NaNs and the ends of the range: they are misread, an invalid operation
+has a fixed result, an exponent wraps around, or numbers are compared as integers.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _as_numbers(infinities: bool, nans: bool, computation: OpComputation, inputs
         lambda fmt, codes: floats.is_infinite(fmt, codes) & infinities | floats.is_nan(fmt, codes) & nans,
         lambda fmt: fmt.max_magnitude,
     )
-    # Beside another special operand, it only counts that this one is none.
+    # Beside another special operand, it only counts that this one is a number.
     own = outputs_of(computation, Same(tuple(largest(fmt, codes).astype(codes.dtype) for fmt, codes in given)))
     outputs = [codes.copy() for codes in own.outputs]
     columns = [codes_to_ints(codes[rows], fmt.bits) for fmt, codes in given]
@@ -161,8 +161,8 @@ _SIGNS: Mapping[str, Callable[[Mask, Mask], Mask]] = {
 
 _BUT: Mapping[str, tuple[Test, ...]] = {
     "": (floats.is_nan,),
-    ", but for infinities": (floats.is_nan, floats.is_infinite),
-    ", but for infinities and zeros": (floats.is_nan, floats.is_infinite, floats.is_zero),
+    ", except for infinities": (floats.is_nan, floats.is_infinite),
+    ", except for infinities and zeros": (floats.is_nan, floats.is_infinite, floats.is_zero),
 }
 """Operands whose rows have the right sign, because a unit finds the results of these elsewhere."""
 

@@ -290,7 +290,7 @@ def _unknown(head: str) -> InputError:
     if "," in head:
         return InputError(f"'{head}' is not one source", hint="a mixture has shares: normal@70,corners@30")
     if "." in head or "/" in head:
-        return InputError(f"'{head}' does not end in {', '.join(ENDINGS)}, so it is no file of operands")
+        return InputError(f"'{head}' does not end in {', '.join(ENDINGS)}, so it is not a file of operands")
     return InputError(
         f"'{head}' is neither a file, nor a distribution ({', '.join(LAWS)}), a level ({', '.join(LEVELS)}) or a model",
         hint=did_you_mean(head, (*LAWS, *LEVELS, *MODELS, "models")),
