@@ -7,18 +7,15 @@ in how it adds products. A check of vectors tries each cause on the rows that di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.datapaths import unit_of
 from halfulp.conformance.vectors.delivered import (
     bounds,
     carries,
@@ -38,7 +35,6 @@ from halfulp.conformance.vectors.device import (
     Diagnosis,
     Stage,
     Write,
-    by,
     changed,
     computing,
     flag_name,
@@ -51,6 +47,8 @@ from halfulp.conformance.vectors.device import (
 )
 from halfulp.conformance.vectors.faults import faults_of
 from halfulp.conformance.vectors.fixed_causes import fixed_point_faults
+from halfulp.conformance.vectors.other_computations import other_ops, other_profiles, other_programs
+from halfulp.conformance.vectors.program_steps import in_steps, steps_of
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.specials import (
     compared_as_integers,
@@ -77,16 +75,7 @@ from halfulp.conformance.vectors.tile_causes import (
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags
-from halfulp.interp.declare.build import op_properties, property_of
-from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.ir.attributes import IntegerAttr
-from halfulp.interp.ir.base import FileLineCol
-from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.loading import parse_module
-from halfulp.interp.text.printer import print_module
-from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES
 
 # --- encodings --------------------------------------------------------------------------------------------------------
 #
@@ -269,196 +258,27 @@ def _clamped(signed: bool, computation: OpComputation, inputs: Chunk) -> Compute
     return with_flags(computation, ints_to_codes(results, width, (len(results),)), None)
 
 
-# --- other computations -----------------------------------------------------------------------------------------------
-#
-# Causes in what a device computes: another op or mode, swapped operands, another choice of the profile.
-
-RELATED: tuple[tuple[str, ...], ...] = (
-    ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf"),
-    ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"),
-    ("arith.addi", "arith.subi", "arith.muli"),
-    ("arith.andi", "arith.ori", "arith.xori"),
-    ("fixed_add", "fixed_sub", "fixed_mul"),
-    ("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui"),
-    ("arith.divsi", "arith.divui", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui"),
-    ("arith.remsi", "arith.remui"),
-    ("arith.shrsi", "arith.shrui", "arith.shli"),
-    ("arith.sitofp", "arith.uitofp"),
-    ("arith.fptosi", "arith.fptoui"),
-    ("fcvt_from_si", "fcvt_from_ui"),
-    ("fcvt_to_si", "fcvt_to_ui"),
-    ("arith.extsi", "arith.extui"),
-    ("math.exp", "math.exp2", "math.expm1", "exp10"),
-    ("math.log", "math.log2", "math.log10", "math.log1p"),
-    ("math.sin", "math.cos", "math.tan"),
-    ("math.asin", "math.acos", "math.atan"),
-    ("math.sinh", "math.cosh", "math.tanh", "sigmoid"),
-    ("math.asinh", "math.acosh", "math.atanh"),
-    ("math.sqrt", "math.rsqrt", "math.cbrt"),
-    ("math.erf", "math.erfc"),
-    ("gelu", "gelu_tanh", "silu", "mish", "softplus"),
-    ("math.round", "math.roundeven", "math.trunc", "math.floor", "math.ceil"),
-    ("math.ctlz", "math.cttz", "math.ctpop"),
-)
-"""Ops of the same operands that are easily confused."""
-
-
-def other_ops(computation: OpComputation) -> Iterator[Cause]:
-    """Yield the causes that the device computes the op with other values of its enumerated properties, a related op, or
-    the op with swapped operands.
-    """
-    own = computation.case
-    given = dict(own.properties)
-    for declared in (*own.definition.properties, *own.definition.choices):
-        if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
-            continue
-        keyword = next((key for key in (*given, "rounding") if property_of(own.definition, key) is declared), None)
-        keyword = keyword or declared.name
-        default = declared.default if isinstance(declared.default, int) else 0
-        usual = None if computation.random_bits is not None else declared.kind.names.get(default)
-        for choice in declared.kind.cases:
-            if choice != given.get(keyword, usual):
-                yield computing(f"{keyword}={choice}", partial(_as_case, None, {keyword: choice}))
-    for op in (op for family in RELATED if own.op in family for op in family if op != own.op):
-        yield computing(op, partial(_as_case, op, {}))
-    unit = unit_of(computation)
-    commutes = unit is not None and unit.case.kind in ("add", "multiply")  # except for NaNs: `other_nans`
-    for one, other in combinations(range(3), 2) if unit is not None and len(set(own.operands)) == 1 else ():
-        if len(own.operands) == 3 and other == 2:
-            order = [2 if k == one else one if k == 2 else k for k in range(3)]
-            name = f"{'abc'[one]} and c swapped"
-            yield reading(name, Stage.COMPUTATION, partial(_ordered, order))
-    if len(own.operands) == 2 and own.operands[0] == own.operands[1] and not commutes:
-        yield reading(f"{own.op}(b, a)", Stage.COMPUTATION, lambda inputs: (inputs[1], inputs[0], *inputs[2:]))
-
-
-def _ordered(order: Sequence[int], inputs: Chunk) -> Chunk:
-    return (*(inputs[k] for k in order), *inputs[len(order) :])
-
-
-def _as_case(op: str | None, properties: Mapping[str, Any], computation: OpComputation) -> OpComputation:
-    """Return another op, with other properties; it ignores the bits of stochastic rounding."""
-    own = computation.case
-    case = op_case(op or own.op, own.operands, own.results[0], **{**dict(own.properties), **properties})
-    return replace(computation, case=case, random_bits=None)
-
-
-MOST_OPS = 64
-"""The most ops of a program of which each is tried as another one."""
-
-
-def other_programs(computation: ProgramComputation) -> Iterator[Cause]:
-    """Yield the causes that the device runs the program with one change: an op is left out, a related op or another
-    rounding mode takes its place, or an integer constant is one more or one less.
-    """
-    ops = list(computation.ops())
-    for number, op in enumerate(ops if len(ops) <= MOST_OPS else ()):
-        where = f" in line {op.location.line}" if isinstance(op.location, FileLineCol) else f" (op {number})"
-        for name, change in _changes_of_op(op, where):
-            yield computing(name, partial(_with_op, number, change))
-
-
-_OpChange = Callable[[Operation], Operation | SSAValue]
-"""A function that changes an op of a copy of a program, and returns it, or the value that takes its place."""
-
-
-def _changes_of_op(op: Operation, where: str) -> Iterator[tuple[str, _OpChange]]:
-    if op.definition is None or len(op.results) != 1 or op.regions:
-        return
-    alike = [place for place, value in enumerate(op.operands) if value.type == op.results[0].type]
-    for place in alike:
-        yield f"operand {place} in place of {op.name}{where}", partial(_operand, place)
-    for other in (other for family in RELATED if op.name in family for other in family if other != op.name):
-        yield f"{other} in place of {op.name}{where}", partial(_renamed, other)
-    for declared in op.definition.properties:
-        if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
-            continue
-        default = declared.default if isinstance(declared.default, int) else 0
-        given = op.properties.get(declared.name)
-        usual = given.value if isinstance(given, EnumAttr | IntegerAttr) else default
-        for keyword, value in declared.kind.cases.items():
-            if value != usual:
-                told = f"with {'rounding' if declared.name == 'roundingmode' else declared.name}={keyword}"
-                yield f"{op.name}{where} {told}", partial(_with_keyword, declared.name, keyword)
-    constant = op.properties.get("value")
-    if op.name == "arith.constant" and isinstance(constant, IntegerAttr):
-        for step in (-1, 1):
-            yield f"the constant {constant.value + step} in place of {constant.value}{where}", partial(_off_by, step)
-
-
-def _operand(place: int, op: Operation) -> SSAValue:
-    return op.operands[place]
-
-
-def _renamed(name: str, op: Operation) -> Operation:
-    op.name, op.definition = name, default_registry().find(name)
-    op.properties.clear()
-    return op
-
-
-def _with_keyword(name: str, keyword: str, op: Operation) -> Operation:
-    assert op.definition is not None
-    op.properties[name] = op_properties(op.definition, {name: keyword})[name]
-    return op
-
-
-def _off_by(step: int, op: Operation) -> Operation:
-    value = op.properties["value"]
-    assert isinstance(value, IntegerAttr)
-    op.properties["value"] = replace(value, value=value.value + step)
-    return op
-
-
-def _with_op(number: int, change: _OpChange, computation: ProgramComputation) -> ProgramComputation:
-    """Return the program with an op changed, the one of this number. Raises HalfulpError if that is not valid."""
-    copy = replace(computation, _parsed=parse_module(computation.text, computation.name))
-    ops = list(copy.ops())
-    old = ops[number].results[0]
-    new = change(ops[number])
-    for op in ops:
-        op.operands = [new if value is old and isinstance(new, SSAValue) else value for value in op.operands]
-    return replace(computation, text=print_module(copy.module, generic=True), _parsed=None)
-
-
-def other_profiles(computation: OpComputation | ProgramComputation) -> Iterator[Cause]:
-    """Yield the causes that the device computes under another profile: with another value of one field that has an
-    effect, with flushing to a positive zero, or under a named profile.
-    """
-    own, f32_apart, stochastic = computation.profile, True, False
-    if isinstance(computation, OpComputation):
-        types = {*computation.case.operands, *computation.case.results}
-        # Only beside other formats can flushing f32 alone give results that flushing all formats does not give.
-        f32_apart = "f32" in types and len(types & FORMATS.keys()) > 1
-        stochastic = computation.random_bits is not None
-    changes: list[dict[str, str]] = []
-    for field, choice in PROFILE_FIELDS.items():
-        if (f32_apart or not field.endswith("_f32")) and (stochastic or not field.startswith("stochastic")):
-            changes += [{field: value} for value in choice.values if value != getattr(own, field)]
-    for value in PROFILE_FIELDS["denormals"].values:
-        if value not in ("ieee", own.denormals):
-            changes.append({"denormals": value, "denormal_zero": "positive"})
-        if f32_apart and value not in ("ieee", own.denormals_f32):
-            changes.append({"denormals_f32": value, "denormal_zero_f32": "positive"})
-    for change in changes:
-        name = ",".join(f"{field}={value}" for field, value in change.items())
-        yield computing(name, partial(_with_fields, name, change))
-    for name, profile in PROFILES.items():
-        if name != own.name:
-            yield computing(f"profile={name}", partial(by, "profile", profile))
-
-
-def _with_fields(name: str, change: Mapping[str, str], computation: OpComputation | ProgramComputation) -> Computation:
-    # Profiles are hashed by their names.
-    own = computation.profile
-    return replace(computation, profile=replace(own, name=f"{own.name},{name}", **change))
-
-
 # --- inside of an op --------------------------------------------------------------------------------------------------
 
 
 def datapath_faults(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     """Yield the causes of `faults.FAULTS` that are possible for a computation."""
     yield from (planted(name, fault) for name, fault in faults_of(computation, sample))
+
+
+# --- ops of programs --------------------------------------------------------------------------------------------------
+
+
+def causes_of_steps(computation: ProgramComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield the causes of the other rows that a single op of a program can have."""
+    rows = [row for row in DIAGNOSES if OpComputation in row.kinds and row.found_by not in _OF_WHOLE_PROGRAMS]
+    for step in steps_of(computation):
+        own = step.sample(sample)
+        yield from in_steps(step, [cause for row in rows for cause in row.causes(step.op, own)])
+
+
+_OF_WHOLE_PROGRAMS = (byte_orders, flag_orders, stuck_bits, other_ops)
+"""Rows that are not tried for each op: the first three are about a device's outputs, `other_programs` does the last."""
 
 
 # --- table ------------------------------------------------------------------------------------------------------------
@@ -473,7 +293,9 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles, (OpComputation, ProgramComputation)),
     Diagnosis(
-        "an op of a program left out or replaced, or a constant off by one", other_programs, (ProgramComputation,)
+        "an op of a program left out or replaced, swapped operands, or a constant off by one",
+        other_programs,
+        (ProgramComputation,),
     ),
     Diagnosis("the same NaN instead of every NaN", constant_nans, _ALL, fitted=True),
     Diagnosis("another NaN operand, a signalling NaN, another sign of NaN", other_nans),
@@ -543,6 +365,12 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         "integers of a tile operation read as unsigned, or products that wrap around",
         misread_integers,
         (TileComputation,),
+    ),
+    Diagnosis(
+        "any of these causes, except of encodings, in one op of a program, or in all ops that are alike",
+        causes_of_steps,
+        (ProgramComputation,),
+        fitted=True,
     ),
 )
 """Everything that is tried, except rows that slipped; of what fits alike, the first is named first."""

@@ -27,7 +27,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, InputError, UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
+from halfulp.interp.ir.operations import Block, Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import run_batch
@@ -361,8 +361,14 @@ class ProgramComputation(PickledByFields):
         """Return the program."""
         return self._parsed or parse_module(self.text, self.name)
 
+    @property
+    def body(self) -> Block:
+        """Return the first block of the function."""
+        return self.target.regions[0].blocks[0]
+
     @cached_property
-    def _function(self) -> Operation:
+    def target(self) -> Operation:
+        """Return the function."""
         found = self.module.lookup(f"@{self.function}")
         if found is None or found.name != "func.func":
             raise InputError(f"{self.name}: there is no function '{self.function}'")
@@ -377,19 +383,19 @@ class ProgramComputation(PickledByFields):
     @cached_property
     def scalars(self) -> bool:
         """Tell whether all arguments and results are scalars."""
-        types = (*argument_types(self._function), *self._result_types)
+        types = (*argument_types(self.target), *self._result_types)
         return not any(isinstance(type_, ty.ShapedType) for type_ in types)
 
     @cached_property
     def _result_types(self) -> tuple[ty.Type, ...]:
-        return tuple(result_types(self._function))
+        return tuple(result_types(self.target))
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
         """Return the element type of each operand column."""
         return tuple(
             ty.element_type(type_)
-            for type_ in argument_types(self._function)
+            for type_ in argument_types(self.target)
             for _ in range(self._size(type_, "argument"))
         )
 
@@ -404,7 +410,7 @@ class ProgramComputation(PickledByFields):
             raise Unsupported(
                 f"'@{self.function}' has {'an' if what == 'argument' else 'a'} {what} of type '{type_}', which cannot "
                 "be columns",
-                location=self._function.location,
+                location=self.target.location,
                 hint="vectors are made for scalars, and for tensors and vectors of static shape",
             )
         size = prod(extent or 0 for extent in shape or ())
@@ -431,11 +437,11 @@ class ProgramComputation(PickledByFields):
         """Return the arguments: arg0, arg1, or arg0_1_2 for an element. The number of the run, where it counts, is
         last.
         """
-        columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
+        columns = tuple(self._named(argument_types(self.target), "argument", "arg", Role.OPERAND))
         if not columns:
             raise Unsupported(
                 f"'@{self.function}' has no arguments, so there are no vectors of it",
-                location=self._function.location,
+                location=self.target.location,
             )
         source = self._settings.source
         numbered = source is not None and source.by_op
@@ -452,7 +458,7 @@ class ProgramComputation(PickledByFields):
         """
         results = self._named(self._result_types, "result", "result", Role.RESULT)
         if not results:
-            raise Unsupported(f"'@{self.function}' has no results", location=self._function.location)
+            raise Unsupported(f"'@{self.function}' has no results", location=self.target.location)
 
         def about(prefix: str, column: Column) -> tuple[str, str]:
             return (prefix, "") if len(results) == 1 else (f"{prefix}_{column.name}", column.name)
@@ -484,7 +490,7 @@ class ProgramComputation(PickledByFields):
     @cached_property
     def blocks(self) -> tuple[DrawnBlock, ...]:
         """Return the columns of blocks: elements of arguments that halfulp.quantize_blocks gives one scale."""
-        return drawn_blocks(self._function)
+        return drawn_blocks(self.target)
 
     @cached_property
     def tiled(self) -> bool:
@@ -493,11 +499,11 @@ class ProgramComputation(PickledByFields):
 
     def ops(self) -> Iterator[Operation]:
         """Yield the ops of the function, without those of functions that it calls."""
-        return (op for op in self._function.walk() if op is not self._function)
+        return (op for op in self.target.walk() if op is not self.target)
 
     def _within_reach(self) -> Iterator[Operation]:
         """Yield the ops of the function, and those of all functions that it refers to, directly or not."""
-        functions = [self._function]
+        functions = [self.target]
         for function in functions:
             for op in function.walk():
                 yield op
@@ -525,7 +531,7 @@ class ProgramComputation(PickledByFields):
         while active.any():
             try:
                 chosen = None if active.all() else active
-                results = run_batch(self._program, self._function, values, rows, chosen, runs)
+                results = run_batch(self._program, self.target, values, rows, chosen, runs)
                 break
             except (UndefinedBehavior, AssertionFailed) as error:
                 if error.lanes is None:
@@ -579,7 +585,7 @@ class ProgramComputation(PickledByFields):
     def _given(self, inputs: Chunk) -> list[Value]:
         """Return the arguments, with a leading axis over the rows."""
         values, position = [], 0
-        for type_ in argument_types(self._function):
+        for type_ in argument_types(self.target):
             size, shape = self._size(type_, "argument"), _static_shape(type_)
             width = width_of(ty.element_type(type_))
             bits = np.empty(code_shape((len(inputs[0]), size), width), storage_dtype(width))
@@ -595,7 +601,7 @@ class ProgramComputation(PickledByFields):
         for row in range(rows):
             number = 0 if runs is None else int(runs[row])
             with suppress(UndefinedBehavior, AssertionFailed):
-                values = self._program.run(self._function, self._arguments(inputs, row), number=number)
+                values = self._program.run(self.target, self._arguments(inputs, row), number=number)
                 active[row] = True
                 for result, value in zip(found, values, strict=True):
                     result.bits[row], result.poison[row] = value.bits, value.poisoned
@@ -616,7 +622,7 @@ class ProgramComputation(PickledByFields):
             settings = replace(self._settings, track_open=False, recorder=lineage)
             runs = self._runs(columns)
             given, number = self._arguments(columns, 0), 0 if runs is None else int(runs[0])
-            values = program_for(self.module, settings).run(self._function, given, number=number)
+            values = program_for(self.module, settings).run(self.target, given, number=number)
         except HalfulpError:
             return None
         for result, value in enumerate(values):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from halfulp.conformance.vectors.columns import by_row
+from halfulp.conformance.vectors.columns import Role, by_row
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.datapaths import (
     FLOATS,
@@ -25,6 +25,7 @@ from halfulp.conformance.vectors.datapaths import (
     Place,
     Planted,
     Unit,
+    Values,
     aligned,
     rows_of,
     unit_of,
@@ -330,20 +331,22 @@ def _carry_not_counted(unit: Unit, total: ExactResult, lead: int, value: None) -
     return _moved(total, -1) if total.lead > lead else total
 
 
-def _sign_of(unit: Unit, terms: Numbers, value: tuple[int, bool]) -> Numbers:
-    """Give a difference the sign of one term, always or where the exponents are equal."""
-    place, equal = value
+def _sign_of(unit: Unit, terms: Numbers, value: tuple[int, bool, bool]) -> Numbers:
+    """Give a difference the sign of one term: always, where the exponents are equal, or also where a term is zero."""
+    place, equal, zeros = value
     found = aligned(unit, terms)
-    if found is None or terms[0].sign == terms[1].sign or (equal and found.shift):
+    if terms[0].sign == terms[1].sign or (not zeros if found is None else equal and found.shift > 0):
         return terms
     total = exact_sum(terms)
-    return terms if total.sign == terms[place].sign else (total._replace(sign=terms[place].sign),)
+    same = total.sign == terms[place].sign or not total.significand
+    return terms if same else (total._replace(sign=terms[place].sign),)
 
 
-def _signs_of_terms(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, bool], tuple[str, str]]]:
+def _signs_of_terms(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, bool, bool], tuple[str, str]]]:
     for place, (name,) in _names_of_terms(unit, sample):
-        for equal in (False, True):
-            yield (place, equal), (name, " where exponents are equal" if equal else "")
+        yield (place, False, False), (name, "")
+        yield (place, True, False), (name, " where exponents are equal")
+        yield (place, False, True), (name, ", also of differences from zero")
 
 
 def _negated(unit: Unit, terms: Numbers, place: int) -> Numbers:
@@ -626,6 +629,10 @@ FAULTS: tuple[Fault, ...] = (
         _below(lambda bits, value: (max(bits - value, 0), min(value, bits))), _sticky_bits,
     ),
     Fault(
+        "the sticky bit of the last {} alone", Place.SUM, ROUNDED,
+        _below(lambda bits, value: (0, max(bits - value, 0))), _sticky_bits,
+    ),
+    Fault(
         "the sticky bit without {} bit{} after the round bit", Place.SUM, SUMS | PRODUCTS,
         _below(lambda bits, value: (1, min(value, bits - 1))), _gaps_of_sticky_bits,
     ),
@@ -698,9 +705,15 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def faults_of(computation: OpComputation, sample: Sample) -> Iterator[tuple[str, Planted]]:
-    """Yield the faults that a computation can have, with the values of their parameters, and their names."""
+    """Yield the faults that a computation can have, with the values of their parameters, and their names. Of faults
+    that differ in the flags alone, a computation without flags has the first one.
+    """
     unit = unit_of(computation)
+    flagged = any(column.role is Role.FLAGS for column in computation.outputs)
+    changes: set[tuple[Edit, Values]] = set()
     for fault in FAULTS if unit is not None else ():
-        if unit is not None and unit.case.kind in fault.kinds:
+        change = fault.edit, fault.values
+        if unit is not None and unit.case.kind in fault.kinds and (flagged or change not in changes):
+            changes.add(change)
             for value, words in fault.values(unit, sample):
                 yield fault.name.format(*words), Planted(fault, value)

@@ -406,14 +406,17 @@ def _as_integers(both: bool, computation: OpComputation, inputs: Chunk) -> Compu
 
 
 def inexact_of_some_bits(computation: OpComputation) -> Iterator[Cause]:
-    """Yield the causes that the flag inexact comes from the guard bit alone, or from the bits after it alone."""
+    """Yield the causes that the flag inexact comes from the guard bit alone, or from the bits after it alone; underflow
+    stays, or is raised with inexact alone.
+    """
     unit = unit_of(computation)
     if unit is not None and any(map(of_flags, computation.outputs)):
         for told, guard in (("where the guard bit is set", True), ("for the bits after the guard bit", False)):
-            yield through(f"inexact raised only {told}", partial(_inexact_of, guard))
+            for flags, lost in (("inexact", Flags.INEXACT), ("inexact and underflow", Flags.INEXACT | Flags.UNDERFLOW)):
+                yield through(f"{flags} raised only {told}", partial(_inexact_of, guard, lost))
 
 
-def _inexact_of(guard: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
+def _inexact_of(guard: bool, lost: Flags, computation: OpComputation, inputs: Chunk) -> Computed | None:
     unit = unit_of(computation)
     place = next((k for k, column in enumerate(computation.outputs) if of_flags(column)), None)
     if unit is None or place is None:
@@ -428,5 +431,5 @@ def _inexact_of(guard: bool, computation: OpComputation, inputs: Chunk) -> Compu
             continue
         parts = pieces(unit.case.target, row.exact)
         if not (parts.guard if guard else parts.sticky):
-            flags[k] &= np.uint8(0x1F ^ Flags.INEXACT)
+            flags[k] &= np.uint8(0x1F ^ lost)
     return Computed(tuple(flags if k == place else codes for k, codes in enumerate(own.outputs)), own.undefined)

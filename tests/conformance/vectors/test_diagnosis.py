@@ -482,6 +482,51 @@ def test_a_step_of_a_program_is_named() -> None:
         assert found.explanations[0].equal == found.controls
 
 
+PRODUCTS = """\
+func.func @main(%a: f16, %b: f16, %c: f16, %d: f16, %e: i16) -> (f16, i16) {
+  %x = arith.mulf %a, %b : f16
+  %y = arith.mulf %c, %d : f16
+  %s = arith.addf %x, %y : f16
+  %t = arith.addi %e, %e : i16
+  %z = arith.negf %s : f16
+  return %z, %t : f16, i16
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"x": "sticky_lost"}, "the sticky bit lost in arith.mulf in line 2"),
+        ({"x": "sticky_lost", "y": "sticky_lost"}, "the sticky bit lost in arith.mulf in the lines 2, 3"),
+        ({"s": "guard_lost"}, "the guard bit lost in arith.addf in line 4"),
+        ({"t": "saturates"}, "saturation of signed integers in arith.addi in line 5"),
+    ],
+)
+def test_a_fault_inside_an_op_of_a_program_is_named(wrong: dict[str, str], named: str) -> None:
+    """The device is one on integers, with a unit for each op."""
+    computation = ProgramComputation(PRODUCTS, "main")
+    inputs, right = split(computation, Recipe(computation, "weighted", count=600).vectors().gather())
+
+    def unit(name: str, op: str) -> Callable[..., tuple[int, int]]:
+        return Unit(op, F16, F16, wrong={wrong[name]: 1} if name in wrong else {})
+
+    x, y, s = unit("x", "mul"), unit("y", "mul"), unit("s", "add")
+
+    def given(a: int, b: int, c: int, d: int, e: int) -> tuple[int, int]:
+        twice = 2 * (e - (e >> 15 << 16))
+        t = max(-0x8000, min(twice, 0x7FFF)) if "t" in wrong else twice
+        return s(x(a, b)[0], y(c, d)[0])[0] ^ 0x8000, t & 0xFFFF
+
+    outputs = made_by(given, computation, (*inputs, *right))
+    columns = (*computation.inputs, *computation.outputs[:2])
+    found = VectorChecker(computation, columns).read([(*inputs, *outputs[:2])])
+    assert found.differing >= FEWEST
+    fit = [one.name for one in found.explanations if (one.rows, one.equal) == (found.examined, found.controls)]
+    assert named in fit[:2], found.explanations  # without flags, lost bits are like a short accumulator
+
+
 def test_rows_of_diagnoses_are_told_apart_and_documented() -> None:
     computation = OpComputation(op_case("arith.mulf", "f16"))
     inputs, outputs = rows_of(computation, 300)
