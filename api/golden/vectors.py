@@ -13,8 +13,8 @@ import numpy as np
 
 from halfulp.conformance.vectors.c_model import Order, c_model, carried_by, write_folder, write_model
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, results_of, type_of
+from halfulp.conformance.vectors.comparison import poison_of
 from halfulp.conformance.vectors.computation import Computation
-from halfulp.conformance.vectors.diagnosis import poison_of
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.packing import LevelName, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe

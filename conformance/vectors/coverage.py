@@ -18,8 +18,8 @@ import numpy as np
 
 from halfulp.conformance.files import json_of
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, joined, type_of
+from halfulp.conformance.vectors.comparison import poison_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
-from halfulp.conformance.vectors.diagnosis import poison_of
 from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.metadata import Document, described_profile, to_text
 from halfulp.conformance.vectors.models.model import Bucket, CoverageModel, basic_codes, magnitude_of, sign_of

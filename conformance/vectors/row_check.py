@@ -27,16 +27,10 @@ from halfulp.conformance.vectors.columns import (
     results_of,
     type_of,
 )
+from halfulp.conformance.vectors.comparison import all_poison, differing_columns, poison_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.described import describe
 from halfulp.conformance.vectors.device import Stage, flag_name
-from halfulp.conformance.vectors.diagnosis import (
-    Examination,
-    Explanation,
-    all_poison,
-    differing_columns,
-    poison_of,
-)
 from halfulp.conformance.vectors.fixed_causes import exact_in_fixed_point
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.intermediate import FixedCase, exact, fixed_formats, model_case_of, operand
@@ -694,6 +688,8 @@ class VectorChecker:
         found.controls = int(sample.control.sum())
         compared = [at is not None for at in self._outputs]
         pairs = self._fast and self.period == 1
+        from halfulp.conformance.vectors.diagnosis import Examination
+
         examination = Examination(self.computation, sample, compared, self.any_nan, pairs)
         explained = examination.explanations()
         found.explanations = [
@@ -713,12 +709,12 @@ class VectorChecker:
         for k in np.flatnonzero(sample.differs).tolist():
             place = listed.get(int(sample.numbers[k]))
             if place is not None:
-                names = tuple(one.name for one in holding if one.gives[k] and self._tells_of_a_row(one, holding))
+                # An encoding or a slip may fit a single row by chance.
+                telling = [
+                    one for one in holding if one.rank[0] == Stage.COMPUTATION or (found.differing > 1 and one is best)
+                ]
+                names = tuple(one.name for one in telling if one.gives[k])
                 found.mismatches[place] = replace(found.mismatches[place], as_if=names[:MOST_TOLD])
-
-    def _tells_of_a_row(self, one: Explanation, explained: Sequence[Explanation]) -> bool:
-        """Tell whether to name an explanation of a single row: an encoding or a slip may fit one row by chance."""
-        return one.rank[0] == Stage.COMPUTATION or (self.found.differing > 1 and one is explained[0])
 
 
 def _bits_ignored(mask: Any, codes: Codes) -> Codes:

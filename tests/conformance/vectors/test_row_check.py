@@ -17,8 +17,8 @@ from tables import each_row
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, format_of, type_of
+from halfulp.conformance.vectors.comparison import differing
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.diagnosis import differing
 from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Notes, Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
