@@ -6,7 +6,9 @@ MLIR text does not accept these names. They are for arguments of Python function
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -243,10 +245,12 @@ def _numpy_dtype(given: object) -> np.dtype[Any] | None:
     if isinstance(given, np.dtype):
         return given
     if isinstance(given, type) and issubclass(given, np.generic):
-        try:
-            return np.dtype(given)
-        except TypeError:  # an abstract class, such as np.floating
-            return None
+        # An abstract class, such as np.floating, is an error, or before NumPy 2.3 a warning and another class.
+        with suppress(TypeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = np.dtype(given)
+            return found if found.type is given else None
+        return None
     dtype = getattr(given, "dtype", None)  # jnp.float32 is an object with a dtype
     return dtype if isinstance(given, type) and isinstance(dtype, np.dtype) else None
 

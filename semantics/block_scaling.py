@@ -3,7 +3,8 @@
 Sources: OCP Microscaling Formats (MX) 1.0, sections 5.3, 6.1 and 6.3, for the recipe ``floor`` and the types; torchao
 (prototype/mx_formats, ScaleCalculationMode) for ``ceil``, ``even`` and ``rceil``, and its NVFP4 quantiser for
 ``nvfp4``; NVIDIA TransformerEngine's reference quantiser for ``nvfp4-te``, and its kernel quantize_4over6_nvfp4.cuh for
-``nvfp4-4over6``.
+``nvfp4-4over6``; its BlockwiseQuantizerReference for ``fp8-te``; act_quant of DeepSeek-V3, per_block_cast_to_fp8 of
+DeepGEMM, per_token_group_quant_fp8 of vLLM and torch_blockwise_scale_act_quant_lhs of torchao for the other ``fp8``.
 
 An MX recipe is exact: the scale is a power of two that the largest magnitude of the block decides, and an element is
 the quotient, rounded once. An NVFP4 recipe is a chain of f32 operations, each rounded to nearest even, and only the
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,9 +65,14 @@ MX_ELEMENTS: Mapping[str, Element] = MappingProxyType(
 )
 """The element types of OCP MX 1.0."""
 
+FP8_ELEMENTS: Mapping[str, Element] = MappingProxyType({name: FORMATS[name] for name in ("f8E4M3FN", "f8E5M2")})
+"""The element types of FP8 with scales of f32."""
+
 
 class Blocks(NamedTuple):
-    """The codes of quantised blocks: ``elements`` [..., n, block], ``scales`` [..., n], ``tensor_scale`` () of f32."""
+    """The codes of quantised blocks: ``elements`` [..., n, block], ``scales`` [..., n], ``tensor_scale`` of f32: (), or
+    of the shape of ``scales`` with 1 along an axis.
+    """
 
     elements: Codes
     scales: Codes
@@ -81,7 +87,8 @@ class Recipe:
     ``raises``: for an MX recipe, a function of the element type. It gives the significand of the largest magnitude (in
     [1, 2]) from which on the exponent of the scale is one higher, and whether it is already higher at that significand.
     ``levels``: for an NVFP4 recipe, the chain of operations. ``rival``: other scales for each block, which replace
-    those of ``levels`` where they give a smaller error; such a recipe takes no calibrated scale.
+    those of ``levels`` where they give a smaller error; such a recipe takes no calibrated scale. ``single``: for a
+    recipe of FP8 with scales of f32, the steps.
     """
 
     name: str
@@ -93,9 +100,12 @@ class Recipe:
     raises: Callable[[Element], tuple[Fraction, bool]] | None = None
     levels: Callable[[Codes, Codes, Codes | None], _Levels] | None = None
     rival: _Rival | None = None
+    single: _Single | None = None
 
     def elements(self) -> Mapping[str, Element]:
         """The documented element types by name. An MX recipe also accepts other signed float formats."""
+        if self.single is not None:
+            return FP8_ELEMENTS
         return MX_ELEMENTS if self.raises is not None else {F4.name: F4}
 
 
@@ -128,7 +138,7 @@ def working_format(source: FloatFormat, element: Element) -> FloatFormat:
 
 def check_source(source: FloatFormat, element: Element, recipe: Recipe) -> None:
     """Raise ValueError if a recipe cannot quantise numbers of the format ``source`` to this element type."""
-    if working_format(source, element) != F32 and recipe.levels is not None:
+    if working_format(source, element) != F32 and recipe.raises is None:
         message = f"the recipe {recipe.name} computes in f32, which does not hold every {source.name}"
         raise ValueError(f"{message}; convert the input to f32 first")
 
@@ -141,15 +151,19 @@ def quantize(
     rounding: Rounding = RNE,
     tensor_scale: Codes | None = None,
     two_levels: bool = True,
+    rows: int | None = None,
 ) -> Blocks:
     """Quantise blocks: the last axis of ``codes`` is one block.
 
     ``tensor_scale``: for an NVFP4 recipe, a given f32 code; by default it comes from the largest magnitude of all
-    blocks. ``two_levels``: False for scales without a tensor scale.
+    blocks. ``two_levels``: False for scales without a tensor scale. ``rows``: each row has a tensor scale, which all
+    blocks along this axis share.
     """
     if recipe.raises is not None:
         return _quantize_mx(codes, source, element, recipe, rounding)
-    return _quantize_nvfp4(codes, source, recipe, rounding, tensor_scale, two_levels)
+    if recipe.single is not None:
+        return _quantize_fp8(codes, source, element, recipe, rounding)
+    return _quantize_nvfp4(codes, source, recipe, rounding, tensor_scale, two_levels, rows)
 
 
 def dequantize(
@@ -166,7 +180,7 @@ def dequantize(
         values = _widened(element, F64, blocks.elements)
     product = _times(F64, values, _widened(scale, F64, blocks.scales)[..., None])
     if blocks.tensor_scale is not None:
-        product = _times(F64, product, _widened(F32, F64, blocks.tensor_scale))
+        product = _times(F64, product, _widened(F32, F64, blocks.tensor_scale)[..., None])
     return np.asarray(fast.convert(F64, target, product, rounding, SPEC.conversions).codes)
 
 
@@ -406,17 +420,83 @@ def _quantize_nvfp4(
     rounding: Rounding,
     tensor_scale: Codes | None,
     two_levels: bool,
+    rows: int | None,
 ) -> Blocks:
     assert recipe.levels is not None
     check_source(source, F4, recipe)
     x = _widened(source, F32, codes)
     block = _magnitudes(F32, x).max(axis=-1, initial=0)
-    tensor = np.asarray(block.max(initial=0)) if two_levels else np.zeros(0, np.uint32)
+    largest = np.asarray(block.max(axis=rows, initial=0, keepdims=rows is not None))
+    tensor = largest if two_levels else np.zeros(0, np.uint32)
     found = recipe.levels(block, tensor, tensor_scale)
     elements = _nvfp4_elements(x, found.factors, rounding)
     if recipe.rival is not None:
         return _chosen(x, elements, found, rounding, recipe.rival, tensor)
     return Blocks(elements, found.scales, found.tensor_scale)
+
+
+# --- FP8: a scale of f32 for each block -------------------------------------------------------------------------------
+
+
+class _Single(NamedTuple):
+    """The steps of a recipe with one scale of f32 for each block, each an operation of f32.
+
+    ``least``: smaller magnitudes of a block count as this. ``steps``: "quotients" divides elements by the scale, amax /
+    max; "products" multiplies them by (1 / amax) * max; "inverses" multiplies them by max / amax, and the scale is the
+    inverse of that. ``power``: the scale is the next power of two above, or the factor that below. ``wide``: the factor
+    is (1 / amax) * max in f64, rounded to f32.
+    """
+
+    least: float
+    steps: Literal["quotients", "products", "inverses"]
+    power: bool = False
+    wide: bool = False
+
+
+def _power_of_two(codes: Codes, up: bool) -> Codes:
+    """Return the next power of two above or below codes of f32 without a sign that are normal, infinite or NaN."""
+    fraction = np.uint32((1 << F32.mantissa_bits) - 1)
+    found = (codes + (fraction if up else np.uint32(0))) & ~fraction
+    return np.where(codes >= _INFINITY, codes, found)
+
+
+def _fp8_levels(block: Codes, largest: Codes, source: FloatFormat, single: _Single) -> tuple[Codes, Codes]:
+    """Return the scales of blocks, and the numbers by which elements are multiplied, or divided if ``steps`` is
+    "quotients". ``block``: their largest magnitudes. ``largest``: the largest value of the element type.
+    """
+    amax = np.where(block < _f32(single.least), _f32(single.least), block)
+    if single.steps == "inverses":
+        factors = _in_f64(block, largest, single.least) if single.wide else _over(F32, largest, amax)
+        factors = np.where(
+            factors == _INFINITY, _widened(source, F32, np.asarray(source.max_code, source.storage_dtype)), factors
+        )
+        if single.power:
+            factors = np.where(factors == 0, factors, _power_of_two(factors, up=False))
+        factors = np.where(amax == 0, _ONE, factors)
+        return _over(F32, _ONE, factors), factors
+    scales = _over(F32, amax, largest)
+    scales = _power_of_two(scales, up=True) if single.power else scales
+    return scales, scales if single.steps == "quotients" else _times(F32, _over(F32, _ONE, amax), largest)
+
+
+def _in_f64(block: Codes, largest: Codes, least: float) -> Codes:
+    """Return (1 / amax) * max in f64, rounded to f32."""
+    amax = np.maximum(_widened(F32, F64, block), np.asarray(np.float64(least)).view(np.uint64))
+    one = np.asarray(np.float64(1)).view(np.uint64)
+    factor = _times(F64, _over(F64, one, amax), _widened(F32, F64, largest))
+    return np.asarray(fast.convert(F64, F32, factor, RNE, SPEC.conversions).codes)
+
+
+def _quantize_fp8(codes: Codes, source: FloatFormat, element: Element, recipe: Recipe, rounding: Rounding) -> Blocks:
+    assert recipe.single is not None
+    assert isinstance(element, FloatFormat)
+    check_source(source, element, recipe)
+    x = _widened(source, F32, codes)
+    largest = _widened(element, F32, np.asarray(element.max_code, element.storage_dtype))
+    block = _magnitudes(F32, x).max(axis=-1, initial=0)
+    scales, factors = _fp8_levels(block, largest, source, recipe.single)
+    scaled = (_over if recipe.single.steps == "quotients" else _times)(F32, x, factors[..., None])
+    return Blocks(np.asarray(fast.convert(F32, element, scaled, rounding, _SATURATING).codes), scales)
 
 
 # --- the recipes ------------------------------------------------------------------------------------------------------
@@ -448,6 +528,11 @@ def _four_over_six(error: str, limit: int, halves: bool) -> Recipe:
         levels=partial(_mapped, largest, False),
         rival=_Rival(partial(_mapped, largest, True), partial(_distance, largest, squares, halves)),
     )
+
+
+def _fp8(name: str, choice: str, single: _Single, zeros: str) -> Recipe:
+    not_finite = "NaN: the scale and every element of the block are NaN; infinity: it is NaN, and the others are zeros"
+    return Recipe(name, 128, F32, choice, not_finite, zeros, single=single)
 
 
 NVFP4 = "nvfp4"
@@ -492,6 +577,49 @@ _TABLE = (
         for halves in (False, True)
         for limit in (448, 256)
         for error in ("mae", "mse")
+    ),
+    _fp8(
+        "fp8-deepseek",
+        "a = max(amax, 0.0001); scale: a / max; element: x / scale",
+        _Single(1e-4, "quotients"),
+        "a is 0.0001",
+    ),
+    _fp8(
+        "fp8-deepseek-ue8m0",
+        "as fp8-deepseek, but the scale is the next power of two that is not smaller",
+        _Single(1e-4, "quotients", power=True),
+        "a is 0.0001",
+    ),
+    _fp8(
+        "fp8-deepgemm",
+        "a = max(amax, 0.0001); scale: a / max; element: x * ((1 / a) * max), as PyTorch computes max / a",
+        _Single(1e-4, "products"),
+        "a is 0.0001",
+    ),
+    _fp8("fp8-vllm", "as fp8-deepseek with 1e-10", _Single(1e-10, "quotients"), "a is 1e-10"),
+    _fp8(
+        "fp8-vllm-ue8m0",
+        "as fp8-deepseek-ue8m0 with 1e-10",
+        _Single(1e-10, "quotients", power=True),
+        "a is 1e-10",
+    ),
+    _fp8(
+        "fp8-te",
+        "e = max / amax, or the largest value of the type of x if that is infinite; scale: 1 / e; element: x * e",
+        _Single(0, "inverses"),
+        "the scale is 1",
+    ),
+    _fp8(
+        "fp8-te-pow2",
+        "as fp8-te, but e is the next power of two that is not larger",
+        _Single(0, "inverses", power=True),
+        "the scale is 1",
+    ),
+    _fp8(
+        "fp8-torchao",
+        "e = (1 / max(amax, 1e-12)) * max in f64, rounded to f32; scale: 1 / e; element: x * e",
+        _Single(1e-12, "inverses", wide=True),
+        "e is max / 1e-12",
     ),
 )
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, Codes
+from halfulp.semantics.gguf_searches import to_q2_k, to_q3_k, to_q4_k, to_q5_k, to_q6_k
 
 Bytes = npt.NDArray[np.uint8]
 """The bytes of blocks [n, bytes of a block], or codes of their parts [n, parts of a block]."""
@@ -43,7 +44,7 @@ class BlockType:
     ``unpack``: returns the codes of the parts of blocks, in the order of ``parts``: each [n, size / covers].
     ``adds_minimum``: the minimum is added, not subtracted. ``numbers``: by name of a part, the function from codes to
     f32 where ggml reads the codes differently than their type does. ``quantize``: returns the codes of the parts of
-    blocks of f32 [n, size], if ggml's rule is a formula: for the other types it searches.
+    blocks of f32 [n, size]; None for the types that only graphics cards have.
     """
 
     name: str
@@ -253,11 +254,11 @@ _TABLE = (
     BlockType("Q5_0", 6, 32, 22, _of_32("i5"), _q5_0, quantize=_symmetric(16)),
     BlockType("Q5_1", 7, 32, 24, _of_32("ui5", True), _q5_1, adds_minimum=True, quantize=_with_minimum(31)),
     BlockType("Q8_0", 8, 32, 34, _of_32("i8"), _q8_0, quantize=_to_q8_0),
-    BlockType("Q2_K", 10, 256, 84, _k("ui2", "ui4", 16, True), _q2_k),
-    BlockType("Q3_K", 11, 256, 110, _k("i3", "i6", 16, False), _q3_k),
-    BlockType("Q4_K", 12, 256, 144, _k("ui4", "ui6", 32, True), _q4_k),
-    BlockType("Q5_K", 13, 256, 176, _k("ui5", "ui6", 32, True), _q5_k),
-    BlockType("Q6_K", 14, 256, 210, _k("i6", "i8", 16, False), _q6_k),
+    BlockType("Q2_K", 10, 256, 84, _k("ui2", "ui4", 16, True), _q2_k, quantize=to_q2_k),
+    BlockType("Q3_K", 11, 256, 110, _k("i3", "i6", 16, False), _q3_k, quantize=to_q3_k),
+    BlockType("Q4_K", 12, 256, 144, _k("ui4", "ui6", 32, True), _q4_k, quantize=to_q4_k),
+    BlockType("Q5_K", 13, 256, 176, _k("ui5", "ui6", 32, True), _q5_k, quantize=to_q5_k),
+    BlockType("Q6_K", 14, 256, 210, _k("i6", "i8", 16, False), _q6_k, quantize=to_q6_k),
     BlockType(
         "MXFP4",
         39,

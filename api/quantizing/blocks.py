@@ -17,7 +17,7 @@ from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
-from halfulp.interp.values.block_quantizing import element_kind, joined, quantized, split
+from halfulp.interp.values.block_quantizing import Levels, element_kind, joined, quantized, split
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
@@ -67,17 +67,17 @@ class BlockQuantized:
     """Blocks of elements with their scales: the value of an element is element * scale (* tensor scale).
 
     ``elements``: the elements, in the shape of the input.
-    ``scales``: the same shape, but with the number of blocks in the dimension ``axis``.
-    ``tensor_scale``: for NVFP4 with a tensor scale, one f32 number; else None.
-    ``block``: the number of elements that share a scale.
-    ``axis``: the dimension of the blocks.
+    ``scales``: the same shape, but with the number of blocks in each dimension of the blocks.
+    ``tensor_scale``: for NVFP4 with a tensor scale, one f32 number, or one for each row; else None.
+    ``block``: the number of elements that share a scale; of blocks with two dimensions, their rows and columns.
+    ``axis``: the dimension of the blocks, or of their columns; their rows lie along the dimension before it.
     ``recipe``: the name of the recipe.
     """
 
     elements: Value
     scales: Value
     tensor_scale: Value | None
-    block: int
+    block: int | tuple[int, int]
     axis: int
     recipe: str
 
@@ -96,14 +96,14 @@ class BlockQuantized:
         element, scale = _element(self.elements.element_type), self.scales.element_type
         assert isinstance(scale, ty.FloatType)
         blocks = block_scaling.Blocks(
-            split(self.elements.bits, self.axis, self.block),
-            np.moveaxis(self.scales.bits, self.axis, -1),
+            split(self.elements.bits, *self._tiles),
+            self.scales.bits,
             None if self.tensor_scale is None else self.tensor_scale.bits,
         )
         # The product is exact in f64. Codes wider than that have another axis, which blocks do not know.
         wide = target.format.limbs > 1
         product = block_scaling.dequantize(blocks, element, scale.format, block_scaling.F64 if wide else target.format)
-        bits = joined(product, self.axis, self.shape[self.axis])
+        bits = joined(product, *self._tiles, self.shape)
         if wide:
             bits = np.asarray(fast.convert(block_scaling.F64, target.format, bits).codes)
         result = ty.with_element(self.elements.type, target)
@@ -115,9 +115,19 @@ class BlockQuantized:
             lines.append(f"  tensor scale: {self.tensor_scale!r}")
         return "\n".join(lines)
 
+    @property
+    def _tiles(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The dimensions of the blocks, and the elements of a block in each."""
+        if isinstance(self.block, int):
+            return (self.axis,), (self.block,)
+        return (self.axis - 1, self.axis), self.block
+
     def _heading(self) -> str:
+        many = not isinstance(self.block, int)
+        where = f"axes {self.axis - 1} and {self.axis}" if many else f"axis {self.axis}"
+        block = "x".join(map(str, self._tiles[1]))
         return (
-            f"BlockQuantized: {self.elements.element_type} in blocks of {self.block} along axis {self.axis}, "
+            f"BlockQuantized: {self.elements.element_type} in blocks of {block} along {where}, "
             f"scales of {self.scales.element_type}, recipe {self.recipe}"
         )
 
@@ -133,7 +143,7 @@ def quantize_blocks(
     to: Any = "f4E2M1FN",
     recipe: str = "mx",
     *,
-    block: int | None = None,
+    block: int | tuple[int, int] | None = None,
     axis: int = -1,
     ragged: str = "refuse",
     rounding: str = "to_nearest_even",
@@ -148,16 +158,18 @@ def quantize_blocks(
     ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
     "nvfp4" (torchao's order of operations), "nvfp4-te" (TransformerEngine's), and "nvfp4-4over6-mae" or
     "nvfp4-4over6-mse" (its choice between 4 and 6; "-256" and "-f16" may follow), with scales of f8E4M3FN, blocks of 16
-    and a scale for the tensor. The page on quantising has the table of their rules.
-    ``block``: the number of elements of a block, if it is not that of the recipe.
+    and a scale for the tensor; "fp8-deepseek", "fp8-deepgemm", "fp8-vllm", "fp8-te" and "fp8-torchao" with scales of
+    f32 and blocks of 128. The page on quantising has the table of their rules.
+    ``block``: the number of elements of a block, if it is not that of the recipe; (rows, columns), such as (16, 16),
+    for blocks along the last two dimensions.
     ``axis``: the dimension along which the blocks lie.
     ``ragged``: "refuse": a size that is not a multiple of the block raises ValueError; "short": the last block then has
     fewer elements.
     ``rounding``: the rounding of the elements: to_nearest_even, downward, upward, toward_zero or to_nearest_away.
     Elements saturate.
-    ``tensor_scale``: for NVFP4: "amax" computes the scale of the tensor from the largest magnitude of ``x``; a number
-    is a calibrated scale, which is rounded to f32 once; None means that there is no scale for the tensor (not possible
-    with "nvfp4-te").
+    ``tensor_scale``: for NVFP4: "amax" computes the scale of the tensor from the largest magnitude of ``x``; "rows"
+    that of each row from the row, which is all that lies along ``axis``; a number is a calibrated scale, which is
+    rounded to f32 once; None means that there is no scale for the tensor (not possible with "nvfp4-te").
     ``type``: the element type of ``x``, if its dtype does not determine it.
 
         q = hu.quantize_blocks(x, "f8E4M3FN", "rceil")
@@ -176,32 +188,53 @@ def quantize_blocks(
     mode = as_rounding(rounding)
     if mode is Rounding.STOCHASTIC:
         raise ValueError("quantize_blocks does not round stochastically; the modes are those of hu.convert without it")
-    size = _whole("block", rules.block if block is None else block)
     axis = _whole("axis", axis)
-    if size < 1:
-        raise ValueError(f"block is {size}, but must be positive")
     if not value.shape:
         raise ValueError("x is one number; blocks need at least one dimension: give an array")
     if not -len(value.shape) <= axis < len(value.shape):
         raise ValueError(f"axis is {axis}, but x has {len(value.shape)} dimensions")
     axis %= len(value.shape)
-    _check_ragged(ragged, value.shape[axis], size, axis)
-    given, two_levels = _tensor_scale(tensor_scale, rules)
+    axes, size = _tiles(rules.block if block is None else block, axis, len(value.shape), rules)
+    for along, elements in zip(axes, size, strict=True):
+        _check_ragged(ragged, value.shape[along], elements, along)
+    given, levels = _tensor_scale(tensor_scale, rules)
+    if levels == "rows" and len(axes) > 1:
+        raise ValueError('tensor_scale="rows" needs blocks of one dimension: a block of several rows has one scale')
     source = value.element_type
     assert isinstance(source, ty.FloatType)
     if source.format.limbs > 1:
         raise ValueError(f'blocks of {source} are wider than f64: round them first, hu.convert(x, "f64")')
-    found = quantized(value, axis, size, kind, rules, mode, given, two_levels)
+    found = quantized(value, axes, size, kind, rules, mode, given, levels)
     stored = ty.IntegerType(8) if isinstance(kind, block_scaling.FixedPoint) else ty.FloatType(kind)
     scales = ty.TensorType(found.scales.shape, ty.FloatType(rules.scale))
     return BlockQuantized(
         Value(ty.with_element(value.type, stored), found.elements, found.element_poison, None, value.origins),
         Value(scales, found.scales, found.scale_poison, None, value.origins),
-        None if found.tensor_scale is None else Value(_F32, found.tensor_scale),
-        size,
+        None if found.tensor_scale is None else _f32_value(found.tensor_scale),
+        size[0] if len(size) == 1 else (size[0], size[1]),
         axis,
         rules.name,
     )
+
+
+def _f32_value(codes: Codes) -> Value:
+    return Value(ty.TensorType(codes.shape, _F32) if codes.shape else _F32, codes)
+
+
+def _tiles(block: Any, axis: int, rank: int, rules: Recipe) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the dimensions of the blocks, and the elements of a block in each. Raises ValueError."""
+    size = tuple(_whole("block", each) for each in (block if isinstance(block, tuple | list) else [block]))
+    if any(each < 1 for each in size):
+        raise ValueError(f"block is {block}, but must be positive")
+    if len(size) == 1:
+        return (axis,), size
+    if len(size) != 2:
+        raise ValueError(f"block is {block}, but must be one number, or (rows, columns)")
+    if axis != rank - 1 or rank < 2:
+        raise ValueError(f"blocks of {size[0]}x{size[1]} lie along the last two dimensions: leave axis=… out")
+    if rules.rival is not None:
+        raise ValueError(f"the recipe {rules.name} is defined here for blocks of one dimension only")
+    return (axis - 1, axis), size
 
 
 def _whole(name: str, given: Any) -> int:
@@ -235,20 +268,21 @@ def _check_ragged(ragged: str, size: int, block: int, axis: int) -> None:
         )
 
 
-def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
-    """Return a calibrated scale as an f32 code, or None, and whether the tensor has a scale besides those of the
-    blocks.
-    """
+def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, Levels]:
+    """Return a calibrated scale as an f32 code, or None, and what has a scale besides the blocks."""
     if isinstance(given, str):
-        if given != "amax":
-            raise ValueError(f'tensor_scale is {given!r}, but must be "amax", a number or None')
-        return None, True
+        if given == "rows" and rules.levels is not None:
+            return None, "rows"
+        if given not in ("amax", "rows"):
+            raise ValueError(f'tensor_scale is {given!r}, but must be "amax", "rows", a number or None')
+        if given == "amax":
+            return None, "blocks" if rules.levels is None else "tensor"
     if rules.levels is None:
         raise ValueError(f"the recipe {rules.name} has no tensor scale: leave tensor_scale=… out")
     if given is None:
         if rules.name != block_scaling.NVFP4:
             raise ValueError(f"tensor_scale=None can be used only with the recipe nvfp4, not with {rules.name}")
-        return None, False
+        return None, "blocks"
     if rules.rival is not None:
         raise ValueError(f"the recipe {rules.name} measures errors by the amax of x: leave tensor_scale=… out")
     number = convert(given, _F32)
@@ -256,4 +290,4 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
         raise ValueError("tensor_scale has several elements, but must be one number")
     if not 0 < number.item() < math.inf:
         raise ValueError(f"tensor_scale is {given}, but must be a positive number of f32")
-    return number.bits, True
+    return number.bits, "tensor"

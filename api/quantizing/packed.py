@@ -86,16 +86,16 @@ def pack(x: Any, format: str) -> PackedBlocks:
     """Quantise an array as ggml does, and return its blocks.
 
     ``x``: an array or `Value` of f32, or of a float type whose values f32 has; the size of the last dimension is a
-    multiple of 32. ``format``: "Q4_0", "Q4_1", "Q5_0", "Q5_1" or "Q8_0". ggml searches for the scales of its other
-    types, and halfulp does not.
+    multiple of 32, or of 256 for a type whose name ends in K. ``format``: "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", or
+    "Q2_K" to "Q6_K", whose scales ggml searches for.
 
         blocks = hu.quant.pack(weights, "Q4_0")
         hu.error(blocks.dequantize(), reference=weights)
 
-    The bits are those of the package gguf. ggml's code in C has them too, except where a compiler fuses the product and
-    the sum of an element that is near a tie.
+    The bits are those of the package gguf, and of ggml's code in C, except where a compiler fuses products and sums:
+    then an element near a tie may differ, or the search may end at another scale.
 
-    Raises ValueError for another format or size, for numbers that are not finite, and for a block whose largest
+    Raises ValueError for another format or size, for numbers that are not finite, and for a block of 32 whose largest
     magnitude is below 2**-118 and not zero, for which ggml's result is undefined; TypeMismatch for wider floats.
     """
     type_ = gguf_blocks.BLOCK_TYPES.get(format)
@@ -117,7 +117,7 @@ def pack(x: Any, format: str) -> PackedBlocks:
     largest = np.abs(blocks).max(axis=1, initial=0)
     if not np.isfinite(largest).all():
         raise ValueError("x has numbers that are not finite")
-    if ((largest > 0) & (largest < gguf_blocks.SMALLEST)).any():
+    if type_.size == 32 and ((largest > 0) & (largest < gguf_blocks.SMALLEST)).any():
         raise ValueError("a block of x has no magnitude of at least 2**-118, so that ggml's result is undefined")
     with np.errstate(all="ignore"):
         codes = type_.quantize(blocks)

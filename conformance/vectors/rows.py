@@ -303,7 +303,7 @@ def drawn_blocks(function: Operation) -> tuple[DrawnBlock, ...]:
             if op.name == "halfulp.quantize_blocks" and op.operands[0] is argument:
                 wanted, source = block_request(op), ty.element_type(argument.type)
                 assert isinstance(source, ty.FloatType)
-                rows = split(columns, wanted.axis, wanted.block).reshape(-1, wanted.block).tolist()
+                rows = split(columns, (wanted.axis,), (wanted.block,)).reshape(-1, wanted.block).tolist()
                 found += [DrawnBlock(tuple(row), source.format, _binades(op.results[0].type)) for row in rows]
         position += columns.size
     return tuple(found)

@@ -1,8 +1,9 @@
-"""Blocks of elements that share a scale, as values: along an axis, with poison."""
+"""Blocks of elements that share a scale, as values: along one or more axes, with poison."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from math import prod
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,13 @@ from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import Element, Recipe
 from halfulp.semantics.kernel import PoisonIds
 
+Levels = Literal["blocks", "rows", "tensor"]
+"""What has a scale: the blocks alone, or also each row, or also the tensor."""
+
 
 class Quantized(NamedTuple):
     """The result of a recipe for floats. The codes of ``elements`` have the shape of the floats; the codes of
-    ``scales`` have the number of blocks along the axis; ``tensor_scale``: for NVFP4 with two levels, one code of f32.
+    ``scales`` have the number of blocks along each axis; ``tensor_scale``: for NVFP4 with two levels, codes of f32.
     """
 
     elements: Codes
@@ -38,59 +42,80 @@ def element_kind(type_: ty.Type, rules: Recipe) -> Element | None:
 
 def quantized(
     value: Value,
-    axis: int,
-    block: int,
+    axes: tuple[int, ...],
+    block: tuple[int, ...],
     kind: Element,
     rules: Recipe,
     rounding: Rounding,
     given: Codes | None,
-    two_levels: bool,
+    levels: Levels,
 ) -> Quantized:
-    """Quantise floats of up to 64 bits in blocks of ``block`` elements along an axis of their array.
+    """Quantise floats of up to 64 bits in blocks.
 
-    ``given``, ``two_levels``: see `halfulp.semantics.block_scaling.quantize`. Raises ValueError for a source format
-    that the recipe cannot compute with.
+    ``axes``, ``block``: the dimensions along which blocks lie, in order, and the number of elements of a block in each.
+    ``given``: see `halfulp.semantics.block_scaling.quantize`. ``levels``: what has a scale besides that of the blocks:
+    nothing, the tensor, or each row, which is all that lies along the last axis of ``axes``. Raises ValueError for a
+    source format that the recipe cannot compute with.
     """
     source = value.element_type
     assert isinstance(source, ty.FloatType)
+    along = axes[-1] if levels == "rows" else None
     blocks = block_scaling.quantize(
-        split(value.bits, axis, block), source.format, kind, rules, rounding, given, two_levels
+        split(value.bits, axes, block), source.format, kind, rules, rounding, given, levels != "blocks", along
     )
-    everywhere = two_levels and given is None and rules.raises is None
-    size = value.bits.shape[axis]
+    everywhere = levels != "blocks" and given is None and rules.levels is not None
     return Quantized(
-        joined(blocks.elements, axis, size),
-        np.moveaxis(blocks.scales, -1, axis),
+        joined(blocks.elements, axes, block, value.bits.shape),
+        blocks.scales,
         blocks.tensor_scale,
-        *_poison(value, axis, block, everywhere),
+        *_poison(value, axes, block, everywhere, along),
     )
 
 
-def split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
-    """Divide the dimension ``axis`` into blocks of ``block`` elements, and move the elements of a block to a new last
-    dimension. If the last block is short, zeros fill it up; they do not change the result of a recipe.
+def split(codes: npt.NDArray[Any], axes: tuple[int, ...], block: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Divide dimensions into blocks, and move the elements of a block to a new last dimension, in row-major order. If
+    the last block is short, zeros fill it up; they do not change the result of a recipe.
+
+    ``axes``, ``block``: the dimensions in order, and the number of elements of a block in each.
     """
-    moved = np.moveaxis(codes, axis, -1)
-    block = min(block, max(1, moved.shape[-1]))  # a block that is longer than the dimension is not filled up
-    missing = -moved.shape[-1] % block
-    if missing:
-        moved = np.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, missing)])
-    return moved.reshape(*moved.shape[:-1], moved.shape[-1] // block, block)
+    sizes = _sizes(codes.shape, axes, block)
+    missing = [-extent % size for extent, size in zip(codes.shape, sizes, strict=True)]
+    if any(missing):
+        codes = np.pad(codes, [(0, count) for count in missing])
+    counts = [extent // size for extent, size in zip(codes.shape, sizes, strict=True)]
+    parts = codes.reshape([part for pair in zip(counts, sizes, strict=True) for part in pair])
+    places = range(parts.ndim)
+    return parts.transpose(*places[::2], *places[1::2]).reshape(*counts, prod(sizes))
 
 
-def joined(codes: npt.NDArray[Any], axis: int, size: int) -> npt.NDArray[Any]:
-    """Undo `split`: return the array with its blocks joined along ``axis``, cut to ``size`` elements."""
-    flat = codes.reshape(*codes.shape[:-2], codes.shape[-2] * codes.shape[-1])[..., :size]
-    return np.ascontiguousarray(np.moveaxis(flat, -1, axis))
+def joined(
+    codes: npt.NDArray[Any], axes: tuple[int, ...], block: tuple[int, ...], shape: tuple[int, ...]
+) -> npt.NDArray[Any]:
+    """Undo `split`: return the array of this shape whose blocks these are."""
+    sizes, rank = _sizes(shape, axes, block), len(shape)
+    parts = codes.reshape(*codes.shape[:-1], *sizes)
+    whole = parts.transpose([place for axis in range(rank) for place in (axis, rank + axis)])
+    filled = whole.reshape([count * size for count, size in zip(codes.shape, sizes, strict=False)])
+    return np.ascontiguousarray(filled[tuple(slice(extent) for extent in shape)])
 
 
-def _poison(value: Value, axis: int, block: int, everywhere: bool) -> tuple[PoisonIds | None, PoisonIds | None]:
-    """Return the poison of elements and of scales: both have that of the block, or of the whole tensor if
-    ``everywhere``.
+def _sizes(shape: tuple[int, ...], axes: tuple[int, ...], block: tuple[int, ...]) -> list[int]:
+    """Return the number of elements of a block in each dimension: 1 where no blocks lie, and at most the dimension."""
+    along = dict(zip(axes, block, strict=True))
+    return [min(along.get(axis, 1), max(1, extent)) for axis, extent in enumerate(shape)]
+
+
+def _poison(
+    value: Value, axes: tuple[int, ...], block: tuple[int, ...], everywhere: bool, along: int | None
+) -> tuple[PoisonIds | None, PoisonIds | None]:
+    """Return the poison of elements and of scales: both have that of the block, or if ``everywhere`` of the whole
+    tensor, or of the row ``along`` an axis.
     """
     if value.poison is None:
         return None, None
-    blocks = split(value.poison, axis, block)
-    worst = np.full(blocks.shape[:-1], blocks.max(), blocks.dtype) if everywhere else blocks.max(axis=-1)
+    blocks = split(value.poison, axes, block)
+    worst = blocks.max(axis=-1)
+    if everywhere:
+        worst = np.broadcast_to(worst.max(axis=along, keepdims=True), worst.shape).copy()
     spread = np.broadcast_to(worst[..., None], blocks.shape)
-    return joined(spread, axis, value.bits.shape[axis]), np.moveaxis(worst, -1, axis)
+    return joined(spread, axes, block, value.bits.shape), worst

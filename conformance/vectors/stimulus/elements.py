@@ -139,7 +139,7 @@ def _of_integers(array: npt.NDArray[Any], type_: ty.Type, fitting: Fitting, firs
     if len(wrong) and not fitting.saturate:
         k = int(wrong[0])
         raise InputError(f"element {_number(first, k)} is {int(array[k])}, but {type_} has {low} to {high}")
-    clipped = np.clip(array, max(low, -(1 << 63)), min(high, (1 << 63) - 1)).astype(np.int64)
+    clipped = np.clip(array.astype(np.int64), max(low, -(1 << 63)), min(high, (1 << 63) - 1))
     if width > LIMB_BITS:
         wide = np.empty((len(array), *code_shape((), width)), np.uint64)
         wide[:, 0], wide[:, 1:] = clipped.view(np.uint64), (clipped >> np.int64(63)).view(np.uint64)[:, np.newaxis]

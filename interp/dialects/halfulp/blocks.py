@@ -117,7 +117,16 @@ def _build(op: Operation, settings: Settings) -> Function:
         scale = operands[1] if given else None
         if scale is not None and (scale.poison is not None or not 0 < scale.item() < math.inf):
             raise undefined(op, f"the scale for the tensor is {scale.item()}, but must be positive and finite")
-        found = quantized(x, axis + lead, block, kind, rules, rounding, None if scale is None else scale.bits, levels)
+        found = quantized(
+            x,
+            (axis + lead,),
+            (block,),
+            kind,
+            rules,
+            rounding,
+            None if scale is None else scale.bits,
+            "tensor" if levels else "blocks",
+        )
         bits = (found.elements, found.scales)
         ids = (found.element_poison, found.scale_poison)
         results = [

@@ -11,24 +11,27 @@ import pytest
 from tables import each_row
 
 import halfulp as hu
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics import block_scaling as bs
 
 RNG = np.random.default_rng(5)
-X = RNG.standard_normal((3, 64)).astype(np.float32)
+X = RNG.standard_normal((3, 128)).astype(np.float32)[:, :64]
 
 
 @pytest.mark.parametrize("recipe", list(bs.RECIPES))
 def test_the_parts_are_those_of_the_recipe(recipe: str) -> None:
     rules = bs.RECIPES[recipe]
-    found = hu.quantize_blocks(X, recipe=recipe)
-    kernel = bs.quantize(X.reshape(3, -1, rules.block).view(np.uint32), bs.F32, bs.F4, rules)
-    assert found.elements == hu.Value.from_bits(kernel.elements.reshape(X.shape), "f4E2M1FN")
+    x = np.tile(X, 2)
+    to = "f4E2M1FN" if "f4E2M1FN" in rules.elements() else "f8E4M3FN"
+    found = hu.quantize_blocks(x, to, recipe)
+    kernel = bs.quantize(x.reshape(3, -1, rules.block).view(np.uint32), bs.F32, FORMATS[to], rules)
+    assert found.elements == hu.Value.from_bits(kernel.elements.reshape(x.shape), to)
     assert found.scales == hu.Value.from_bits(kernel.scales, rules.scale.name)
     assert (found.tensor_scale is None) == (rules.levels is None)
-    assert (found.shape, found.block, found.axis, found.recipe) == (X.shape, rules.block, 1, recipe)
+    assert (found.shape, found.block, found.axis, found.recipe) == (x.shape, rules.block, 1, recipe)
     assert hu.dequantize(found) == found.dequantize()
     values = found.dequantize().numpy()
-    assert np.abs(values - X).max() <= np.abs(X).max() / 4
+    assert np.abs(values - x).max() <= np.abs(x).max() / 4
 
 
 @pytest.mark.parametrize("name", list(bs.MX_ELEMENTS))
@@ -48,6 +51,43 @@ def test_blocks_along_any_axis(axis: int, recipe: str) -> None:
     assert np.array_equal(np.moveaxis(found.elements.bits, axis, -1), last.elements.bits)
     assert np.array_equal(np.moveaxis(found.scales.bits, axis, -1), last.scales.bits)
     assert np.array_equal(np.moveaxis(found.dequantize().bits, axis, -1), last.dequantize().bits)
+
+
+@pytest.mark.parametrize("recipe", ["floor", "nvfp4-te"])
+def test_blocks_of_two_dimensions(recipe: str) -> None:
+    x = RNG.standard_normal((2, 48, 40)).astype(np.float32)
+    found = hu.quantize_blocks(x, recipe=recipe, block=(16, 8))
+    assert (found.scales.shape, found.block, found.axis) == ((2, 3, 5), (16, 8), 2)
+    assert "in blocks of 16x8 along axes 1 and 2" in repr(found)
+    # The same elements in a row.
+    rows = x.reshape(2, 3, 16, 5, 8).transpose(0, 1, 3, 2, 4).reshape(2, 3, 5, 128)
+    flat = hu.quantize_blocks(np.ascontiguousarray(rows), recipe=recipe, block=128)
+    back = flat.elements.bits.reshape(2, 3, 5, 16, 8).transpose(0, 1, 3, 2, 4).reshape(x.shape)
+    assert np.array_equal(found.elements.bits, back)
+    assert np.array_equal(found.scales.bits, flat.scales.bits[..., 0])
+    whole = flat.dequantize().bits.reshape(2, 3, 5, 16, 8).transpose(0, 1, 3, 2, 4).reshape(x.shape)
+    assert np.array_equal(found.dequantize().bits, whole)
+    short = hu.quantize_blocks(x[:, :40], recipe=recipe, block=(16, 8), ragged="short")
+    assert (short.shape, short.scales.shape, short.dequantize().shape) == ((2, 40, 40), (2, 3, 5), (2, 40, 40))
+
+
+def test_a_scale_for_each_row() -> None:
+    x = X * np.float32([[1], [64], [1 / 64]])
+    found = hu.quantize_blocks(x, recipe="nvfp4-te", tensor_scale="rows")
+    for row in range(3):
+        alone = hu.quantize_blocks(x[row], recipe="nvfp4-te")
+        assert np.array_equal(found.elements.bits[row], alone.elements.bits)
+        assert np.array_equal(found.dequantize().bits[row], alone.dequantize().bits)
+        assert found.tensor_scale is not None
+        assert found.tensor_scale.bits[row].tolist() == [alone.tensor_scale.bits]  # type: ignore[union-attr]
+    poisoned = hu.Value(found.dequantize().type, x.view(np.uint32), np.eye(3, 64, dtype=np.uint16))
+    part = hu.quantize_blocks(poisoned, recipe="nvfp4-te", tensor_scale="rows").elements.poison
+    assert part is not None
+    assert part.all()
+    assert (
+        hu.quantize_blocks(np.ones((2, 16), np.float32), recipe="nvfp4", tensor_scale="rows").dequantize().tolist()
+        == [[1.0] * 16] * 2
+    )
 
 
 def test_a_short_last_block() -> None:
@@ -157,7 +197,7 @@ def test_it_is_frozen_equal_and_pickled() -> None:
     ({"ragged": "pad"}, ValueError, "must be one of refuse, short"),
     ({"rounding": "stochastic"}, ValueError, "does not round stochastically"),
     ({"tensor_scale": 1.0}, ValueError, "the recipe floor has no tensor scale"),
-    ({"tensor_scale": "max"}, ValueError, 'must be "amax", a number or None'),
+    ({"tensor_scale": "max"}, ValueError, 'must be "amax", "rows", a number or None'),
     ({"tensor_scale": -1.0, "recipe": "nvfp4"}, ValueError, "must be a positive number of f32"),
     ({"tensor_scale": [1.0, 2.0], "recipe": "nvfp4"}, ValueError, "must be one number"),
     ({"tensor_scale": None, "recipe": "nvfp4-te"}, ValueError, "can be used only with the recipe nvfp4"),

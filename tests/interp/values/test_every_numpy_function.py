@@ -279,7 +279,9 @@ def test_functions_that_compute(value: Any) -> None:
         np.where(mask, value, np.ones((2, 3), np.complex128))
     if floats:
         top = hu.eval("arith.minimumf", hu.eval("arith.maximumf", value, np.zeros_like(value)), one)
-        assert np.clip(value, 0, 1) == np.clip(value, min=0, max=1) == top
+        assert np.clip(value, 0, 1) == top
+        if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+            assert np.clip(value, min=0, max=1) == top
         for function, name in [(np.max, "arith.maximumf"), (np.min, "arith.minimumf")]:
             rows = hu.eval(name, value[0], value[1])
             assert function(value, axis=0) == rows
