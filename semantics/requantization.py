@@ -61,10 +61,11 @@ def _tosa(twice: bool) -> Callable[[Integers, Integers, Integers], Integers]:
     """Return TOSA's apply_scale_32, or apply_scale_16, which is the same computation on other ranges."""
 
     def rule(x: Integers, m: Integers, shift: Integers) -> Integers:
-        added = 1 << shift - 1
+        product = x * m
         if twice:
-            added = added + (shift > 31) * np.where(x >= 0, 1 << 30, -(1 << 30))
-        return x * m + added >> shift
+            product = product + (shift > 31) * ((x >= 0) * (1 << 31) - (1 << 30))
+        # The half is added by a shift, because its sum with a large product does not fit 64 bits.
+        return (product >> shift - 1) + 1 >> 1
 
     return rule
 

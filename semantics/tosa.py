@@ -17,8 +17,9 @@ from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts, elementary, floats, integer
 from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, mask_of, wrap
-from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, undefined
+from halfulp.semantics.kernel import Fault, Kernel, Open, Outcome, Scalar, faults_of, undefined
 from halfulp.semantics.profile import Profile
+from halfulp.semantics.requantization import RULES
 from halfulp.semantics.stablehlo import nonzero, nonzero_float
 
 _NEAREST = Rounding.TO_NEAREST_EVEN
@@ -60,12 +61,14 @@ def _clipped(value: Any, low: int, high: int) -> Any:
     return _choose(value < low, low, _choose(value > high, high, value))
 
 
-def on_integers(operands: Sequence[Reading], width: int, compute: Callable[..., Any], *conditions: Condition) -> Kernel:
+def on_integers(
+    operands: Sequence[Reading], width: int, compute: Callable[..., Any], *conditions: Condition, wide: bool = False
+) -> Kernel:
     """Return the kernel of an op on integers of at most 64 bits.
 
     ``compute``: the result from the numbers of the operands, of which the low ``width`` bits are kept; it is called
     with Python integers and with arrays of int64, which must not overflow. ``conditions``: what the specification
-    requires, as its text and a function of the numbers.
+    requires, as its text and a function of the numbers. ``wide``: int64 may overflow, so only Python integers are used.
     """
     faults = tuple(require(text) for text, _ in conditions)
     mask = mask_of(width)
@@ -78,7 +81,7 @@ def on_integers(operands: Sequence[Reading], width: int, compute: Callable[..., 
         return int(compute(*numbers)) & mask
 
     widths = tuple(each.width for each in operands)
-    if max(*widths, width) > 64:
+    if wide or max(*widths, width) > 64:
         return mapped_kernel(widths, (width,), scalar, faults)
 
     def array(*codes: Codes) -> tuple[tuple[Codes, ...], Faults]:
@@ -174,7 +177,8 @@ def multiply(width: int, result: int) -> Kernel:
     def product(a: Any, b: Any, shift: Any) -> Any:
         if width != 32:
             return a * b
-        return (a * b + _choose(shift > 0, 1 << _choose(shift > 0, shift - 1, 0), 0)) >> shift
+        # The half is added by a shift, because its sum with a large product does not fit 64 bits.
+        return _choose(shift > 0, (a * b >> _choose(shift > 0, shift - 1, 0)) + 1 >> 1, a * b)
 
     def fits(a: Any, b: Any, shift: Any) -> Any:
         found = product(a, b, shift)
@@ -214,12 +218,13 @@ _MULTIPLIER = "multiplier >= 0"
 _SHIFT = "2 <= shift && shift <= 62"
 
 
-def _scale_32(value: Any, multiplier: Any, shift: Any, double: bool) -> Any:
-    """Return value * multiplier / 2**shift, rounded (apply_scale_32). ``double``: rounded twice above a shift of 31."""
-    rounding = 1 << (shift - 1) if isinstance(shift, int) else np.left_shift(1, np.maximum(shift - 1, 0))
-    if double:
-        rounding = rounding + _choose(shift > 31, _choose(value >= 0, 1 << 30, -(1 << 30)), 0)
-    return (value * multiplier + rounding) >> shift
+_SCALES: dict[bool, Callable[..., Any]] = {False: RULES["tosa"].scale, True: RULES["tosa-double"].scale}
+"""apply_scale_32 and apply_scale_16 of numbers and of arrays; True: with DOUBLE_ROUND."""
+
+
+def _is_wide(value: int, multiplier: int) -> bool:
+    """Tell whether the product of a number with a multiplier, by their widths, may have more than 63 bits."""
+    return value + multiplier > 64
 
 
 def _scale_conditions(wide: bool) -> tuple[Condition, ...]:
@@ -229,7 +234,7 @@ def _scale_conditions(wide: bool) -> tuple[Condition, ...]:
         return (value >= -limit) & (value < limit)
 
     def fits(value: Any, multiplier: Any, shift: Any) -> Any:
-        found = _scale_32(value, multiplier, shift, False)
+        found = _SCALES[False](value, multiplier, shift)
         return (found >= -(1 << 31)) & (found < 1 << 31)
 
     last: Condition = (
@@ -249,9 +254,8 @@ def apply_scale(value: int, multiplier: int, double: bool) -> Kernel:
     multiplier of 16 bits is apply_scale_16.
     """
     operands = (signed(value), signed(multiplier), signed(8))
-    return on_integers(
-        operands, 32, lambda a, b, shift: _scale_32(a, b, shift, double), *_scale_conditions(multiplier == 32)
-    )
+    conditions = _scale_conditions(multiplier == 32)
+    return on_integers(operands, 32, _SCALES[double], *conditions, wide=_is_wide(value, multiplier))
 
 
 @lru_cache(maxsize=256)
@@ -264,7 +268,7 @@ def rescale(source: Reading, target: Reading, wide: bool, double: bool) -> Kerne
     operands = (source, signed(32 if wide else 16), signed(8), source, target)
 
     def scaled(value: Any, multiplier: Any, shift: Any, zero: Any, out: Any) -> Any:
-        return _scale_32(value - zero, multiplier, shift, double)
+        return _SCALES[double](value - zero, multiplier, shift)
 
     def computed(value: Any, multiplier: Any, shift: Any, zero: Any, out: Any) -> Any:
         return _clipped(scaled(value, multiplier, shift, zero, out) + out, target.low, target.high)
@@ -276,9 +280,21 @@ def rescale(source: Reading, target: Reading, wide: bool, double: bool) -> Kerne
         total = scaled(*numbers) + numbers[-1]
         return (total >= -(1 << 31)) & (total < 1 << 31)
 
+    def has_zero_point(number: Reading) -> bool:
+        return number.width == 8 or (number.width == 16 and not number.signed)
+
+    def no_zero_points(value: Any, multiplier: Any, shift: Any, zero: Any, out: Any) -> Any:
+        return (has_zero_point(source) | (zero == 0)) & (has_zero_point(target) | (out == 0))
+
     conditions = [(text, of_difference(holds)) for text, holds in _scale_conditions(wide)]
     return on_integers(
-        operands, target.width, computed, *conditions, ("result + output_zp is in the range of int32_t", sum_fits)
+        operands,
+        target.width,
+        computed,
+        ("only i8_t and unsigned i16_t have zero points that are not 0", no_zero_points),
+        *conditions,
+        ("result + output_zp is in the range of int32_t", sum_fits),
+        wide=_is_wide(source.width, 32 if wide else 16),
     )
 
 
@@ -296,7 +312,7 @@ def average(count: int, width: int) -> Kernel:
     return on_integers(
         (signed(32), signed(width)),
         width,
-        lambda total, out: _clipped(_scale_32(total, multiplier, shift, False) + out, low, high),
+        lambda total, out: _clipped(_SCALES[False](total, multiplier, shift) + out, low, high),
         *conditions,
     )
 
@@ -341,9 +357,41 @@ def extremum(largest: bool, ignores: bool, fmt: FloatFormat, profile: Profile) -
         chosen = one if largest else other
         return Outcome((np.where(zeros, chosen, outcome.results[0]),), outcome.faults)
 
+    def opened(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> Any:
+        # Either zero is right, and any NaN.
+        zeros = (results[0] & results[0].dtype.type(magnitude)) == 0
+        signs = np.where(zeros, np.uint8(Open.SIGN.value), np.uint8(0))
+        found = None if base.open is None else base.open(operands, results)
+        return signs if found is None else signs | found
+
     if fmt.bits > 64:
         return base
-    return Kernel(scalar, array, faults=base.faults, real=base.real)
+    return replace(
+        Kernel(scalar, array, faults=base.faults, real=base.real),
+        open=opened,
+        opens=base.opens | Open.SIGN.value,
+    )
+
+
+def any_nan(kernel: Kernel, fmt: FloatFormat) -> Kernel:
+    """Return a kernel of one operand whose results may be any NaN where they are NaN."""
+
+    def opened(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> Any:
+        return np.where(floats.is_nan(fmt, results[0]), np.uint8(Open.NAN.value), np.uint8(0))
+
+    return kernel if fmt.nan_code is None else replace(kernel, open=opened, opens=Open.NAN.value)
+
+
+def of_operands(kernel: Kernel, choose: Callable[..., tuple[Any, ...]]) -> Kernel:
+    """Return a kernel whose operands ``choose`` makes from those of an op, as numbers or as arrays."""
+    opened = kernel.open
+    return Kernel(
+        lambda *codes: kernel.scalar(*choose(*codes)),
+        lambda *codes: kernel.array(*choose(*codes)),
+        open=None if opened is None else lambda operands, results: opened(choose(*operands), results),
+        opens=kernel.opens,
+        faults=kernel.faults,
+    )
 
 
 def clamp(larger: Kernel, smaller: Kernel, low: int, high: int) -> Kernel:
@@ -357,7 +405,13 @@ def clamp(larger: Kernel, smaller: Kernel, low: int, high: int) -> Kernel:
         (found,) = larger.array(a, np.full_like(a, low)).results
         return smaller.array(found, np.full_like(a, high))
 
-    return Kernel(scalar, array)
+    opened = smaller.open
+    return Kernel(
+        scalar,
+        array,
+        open=None if opened is None else lambda operands, results: opened((operands[0], operands[0]), results),
+        opens=smaller.opens,
+    )
 
 
 def power(fmt: FloatFormat, profile: Profile) -> Kernel:

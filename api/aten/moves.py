@@ -209,7 +209,7 @@ def _nearest(call: Call) -> Array:
     for axis in range(2, 2 + rank):
         size, wanted = x.shape[axis], call.results[0].shape[axis]
         if wanted % size:
-            raise NotJudged("sizes that are no multiples")
+            raise NotJudged("sizes that are not multiples")
         x = np.repeat(x, wanted // size, axis)
     return x
 

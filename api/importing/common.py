@@ -55,7 +55,7 @@ def as_printed(module: Module, of_user: Callable[[Location], Location] | None = 
     shown = of_user or without_own_calls
     found = load_named(print_module(module), module.filename)
     for op, original in zip(found.walk(), module.walk(), strict=True):
-        # An op of a body that is written as one name has no place but that of the op around it.
+        # An op of a body that is written as one name has the place of the op around it.
         placed = original if original.location != original.position else original.parent_op or original
         op.location = shown(placed.location)
         for block, source in zip(op.blocks, original.blocks, strict=True):

@@ -313,7 +313,7 @@ def _located(text: str, model: Any) -> str:
     """
     lines, nodes = text.split("\n"), list(model.graph.node)
     ops = [(number, found[1]) for number, line in enumerate(lines) if (found := _OPERATOR.search(line))]
-    # The weights come first: they are no nodes.
+    # The weights come first: they are not nodes.
     ops = ops[len(ops) - len(nodes) :]
     if [name for _, name in ops] != [node.op_type for node in nodes]:
         return text

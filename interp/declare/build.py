@@ -223,6 +223,8 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
             attributes[declared.name] = value
         elif isinstance(declared.kind, EnumDefinition):
             attributes[declared.name] = _enum_attribute(definition, declared.kind, name, value)
+        elif isinstance(value, bool) and declared.kind.accepts(at.BoolAttr(value)):
+            attributes[declared.name] = at.BoolAttr(value)
         elif value is True:
             attributes[declared.name] = at.UnitAttr()
         elif isinstance(value, str) and declared.kind.accepts(at.StringAttr(value)):

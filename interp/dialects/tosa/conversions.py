@@ -10,10 +10,9 @@ import numpy as np
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.tosa.attributes import BLOCK_SIZE, ROUNDING_MODE, flag
 from halfulp.interp.dialects.tosa.blocks import block_size, cast_from, cast_to
-from halfulp.interp.dialects.tosa.evaluating import Element, checked, of_any_shape, part, spread_to, unsupported
+from halfulp.interp.dialects.tosa.evaluating import Element, elementwise, unsupported
 from halfulp.interp.dialects.tosa.forms import Form
 from halfulp.interp.dialects.tosa.rules import declare, resolvable, same_shapes, truth, zero_point
 from halfulp.interp.dialects.tosa.types import (
@@ -35,9 +34,7 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.evaluators import Elementwise, OnValues
-from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, tosa
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Kernel, Open
@@ -137,8 +134,8 @@ def _any_value(codes: tuple[Codes, ...], results: tuple[Codes, ...]) -> Any:
     return np.full(results[0].shape, Open.VALUE.value, np.uint8)
 
 
-def _rescale(op: Operation, settings: Settings) -> Function:
-    """Return the function that scales integers. Each index of the last axis may have a multiplier and a shift."""
+def _rescale(op: Operation, settings: Settings) -> Kernel:
+    """Return the kernel that scales integers. Each index of the last axis may have a multiplier and a shift."""
     value_type, result = op.operands[0].type, op.results[0].type
     readings = []
     for type_, name in ((value_type, "input"), (result, "output")):
@@ -157,16 +154,7 @@ def _rescale(op: Operation, settings: Settings) -> Function:
     if rounding == "INEXACT_ROUND":
         # The pseudo code is that of SINGLE_ROUND, but an implementation may differ from it.
         kernel = replace(kernel, open=_any_value, opens=Open.VALUE.value)
-
-    def scale(run: Run, operands: Operands) -> tuple[Any, ...]:
-        value = operands[0]
-        rank, made = value.ndim, checked(op, value.shape, settings)
-        types = [of_any_shape(each.type, rank) for each in op.operands]
-        given = tuple(spread_to(each, value.shape, type_) for each, type_ in zip(operands, types, strict=True))
-        (found,) = part(op, kernel, types, of_any_shape(made, rank), settings).run(run, given)
-        return (Value(made, found.bits, found.poison, None, found.origins),)
-
-    return scale
+    return kernel
 
 
 declare(
@@ -183,7 +171,7 @@ declare(
         flag("input_unsigned"), flag("output_unsigned"), flag("per_channel"),
         d.Property("rounding_mode", ROUNDING_MODE), flag("scale32"),
     ),
-    evaluate=OnValues(_rescale),
+    evaluate=elementwise(_rescale, alone=4),
 )  # fmt: skip
 
 # --- blocks -----------------------------------------------------------------------------------------------------------

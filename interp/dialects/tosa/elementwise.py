@@ -107,11 +107,7 @@ def _compared(signed: int, unsigned: int, floating: int) -> Makes:
 def _reciprocal(element: Element) -> Kernel:
     divide = floats.binary("divide", element.format, _NEAREST, 0, element.profile)
     one = scalar.from_integer(element.format, 1).code
-    return Kernel(
-        lambda a: divide.scalar(one, a),
-        lambda a: divide.array(np.full_like(a, one), a),
-        faults=divide.faults,
-    )
+    return tosa.of_operands(divide, lambda a: (one if isinstance(a, int) else np.full_like(a, one), a))
 
 
 def _to_integral(name: str) -> Makes:
@@ -119,7 +115,7 @@ def _to_integral(name: str) -> Makes:
 
 
 KERNELS: dict[str, Makes] = {
-    "abs": {**_width(tosa.absolute, "i"), "f": lambda e: float_unit.absolute(e.format)},
+    "abs": {**_width(tosa.absolute, "i"), "f": lambda e: tosa.any_nan(float_unit.absolute(e.format), e.format)},
     "add": {**_width(tosa.add, "i"), "f": _float("add")},
     "bitwise_and": _width(integer.andi),
     "bitwise_not": _width(complement),
@@ -192,9 +188,7 @@ def _multiply(op: Operation, settings: Settings) -> Kernel:
     element = _element(op, settings)
     if element.kind == "f":
         product = floats.binary("multiply", element.format, _NEAREST, 0, element.profile)
-        return Kernel(
-            lambda a, b, shift: product.scalar(a, b), lambda a, b, shift: product.array(a, b), faults=product.faults
-        )
+        return tosa.of_operands(product, lambda a, b, shift: (a, b))
     if element.kind != "i":
         raise unsupported(op, element.type)
     return tosa.multiply(element.width, ty.width_of(ty.element_type(op.results[0].type)))
@@ -204,10 +198,8 @@ def _negate(op: Operation, settings: Settings) -> Kernel:
     element = _element(op, settings)
     if element.kind == "f":
         # The zero points of floats are 0.
-        negated = floats.unary("negate", element.format, 0, element.profile)
-        return Kernel(
-            lambda a, zero, out: negated.scalar(a), lambda a, zero, out: negated.array(a), faults=negated.faults
-        )
+        negated = tosa.any_nan(floats.unary("negate", element.format, 0, element.profile), element.format)
+        return tosa.of_operands(negated, lambda a, zero, out: (a,))
     if element.kind != "i":
         raise unsupported(op, element.type)
     return tosa.negate(element.width)
@@ -269,6 +261,15 @@ def _table(op: Operation, settings: Settings) -> Function:
     return look_up
 
 
+def _like(source: str, element: ty.Type | None = None) -> tuple[d.TypeRule]:
+    """Return the rule that infers the type of the result from that of an operand, for ops that are made without text.
+    ``element``: the type of its elements, if they are not those of the operand.
+    """
+    return (
+        d.inferred_type("output", source, lambda type_: type_ if element is None else ty.with_element(type_, element)),
+    )
+
+
 # --- one operand ------------------------------------------------------------------------------------------------------
 
 _UNARY: Rule = all_of(same_shapes, same_elements, broadcastable, same_ranks, resolvable)
@@ -281,12 +282,14 @@ _UNARY_ROWS = {
 
 _NAMED_INPUT = frozenset(("erf", "sigmoid", "tanh"))
 for _name, _tensor in _UNARY_ROWS.items():
+    _input = "input" if _name in _NAMED_INPUT else "input1"
     declare(
         _name,
         PLAIN,
         _UNARY,
-        operands={"input" if _name in _NAMED_INPUT else "input1": _tensor},
+        operands={_input: _tensor},
         results={"output": _tensor},
+        type_rules=_like(_input),
         evaluate=by_table(KERNELS[_name]),
     )
 
@@ -334,6 +337,7 @@ declare(
     operands={"input": TENSOR},
     results={"output": TENSOR},
     properties=(d.Property("max_val", NUMBER_ATTR), d.Property("min_val", NUMBER_ATTR), NAN_PROPERTY),
+    type_rules=_like("input"),
     evaluate=elementwise(_clamp),
 )
 
@@ -361,6 +365,7 @@ declare(
     _negated,
     operands={"input1": TENSOR, "input1_zp": SCALAR_INT_OR_FLOAT, "output_zp": SCALAR_INT_OR_FLOAT},
     results={"output": TENSOR},
+    type_rules=_like("input1"),
     evaluate=elementwise(_negate, alone=2),
 )
 
@@ -408,6 +413,7 @@ for _name, (_tensor, _form, _properties) in _BINARY_ROWS.items():
         _BINARY,
         operands={"input1": _tensor, "input2": _tensor},
         results={"output": _tensor},
+        type_rules=_like("input1"),
         properties=_properties,
         traits=(d.Trait.COMMUTATIVE,) if _name in _COMMUTATIVE else (),
         evaluate=_OTHERS.get(_name) or by_table(KERNELS[_name]),
@@ -431,6 +437,7 @@ for _name in ("equal", "greater", "greater_equal"):
         *([inferred(_broadcast_sizes, lambda op: ty.I1)] if _name == "equal" else []),
         operands={"input1": TENSOR, "input2": TENSOR},
         results={"output": I1_TENSOR},
+        type_rules=_like("input1", ty.I1),
         traits=(d.Trait.COMMUTATIVE,) if _name == "equal" else (),
         evaluate=by_table(KERNELS[_name]),
     )
@@ -451,6 +458,7 @@ declare(
     _chosen,
     operands={"input1": I1_TENSOR, "input2": TENSOR, "input3": TENSOR},
     results={"output": TENSOR},
+    type_rules=_like("input2"),
     evaluate=OnValues(_select),
 )
 

@@ -131,7 +131,7 @@ def resize(op: Operation, settings: Settings) -> Function:
             up, down = scale[2 * axis : 2 * axis + 2]
             steps, rest = divmod((value.shape[1 + axis] - 1) * up - offset[axis] + border[axis], down)
             if rest:
-                raise undefined(op, f"the size of axis {1 + axis} of the result is no integer")
+                raise undefined(op, f"the size of axis {1 + axis} of the result is not an integer")
             counts.append(steps + 1)
         made = checked(op, (value.shape[0], *counts, value.shape[3]), settings)
         (y0, y1, dy), (x0, x1, dx) = (
@@ -217,7 +217,7 @@ def _fft(op: Operation, settings: Settings, real: bool) -> Function:
         count, height, width = operands[0].shape
         for size, name in ((height, "H"), (width, "W")):
             if size & (size - 1):
-                raise undefined(op, f"{name} is {size}, which is no power of two")
+                raise undefined(op, f"{name} is {size}, which is not a power of two")
         columns = width // 2 + 1 if real else width
         shape = (count, height, columns)
         types = [checked(op, shape, settings, number) for number in range(2)]

@@ -35,7 +35,7 @@ _NEAREST = Rounding.TO_NEAREST_EVEN
 
 
 class Body:
-    """A body under construction. Its ops are no ops of a program: each applies a kernel."""
+    """A body under construction. Its ops are not in the program: each applies a kernel."""
 
     def __init__(self, types: Sequence[ty.Type]) -> None:
         self.block = Block()

@@ -235,7 +235,7 @@ def _pad(op: Operation, settings: Settings) -> Function:
         value, padding, fill = operands
         sizes = sizes_of(op, padding)
         if len(sizes) != 2 * value.ndim or min(sizes, default=0) < 0:
-            raise undefined(op, f"the padding {list(sizes)} has no two sizes for each axis, none of them negative")
+            raise undefined(op, f"the padding {list(sizes)} must have two sizes for each axis, none of them negative")
         low, high = sizes[::2], sizes[1::2]
         shape = tuple(a + b + c for a, b, c in zip(value.shape, low, high, strict=True))
         made = checked(op, shape, settings)

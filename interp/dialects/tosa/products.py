@@ -28,10 +28,11 @@ from halfulp.interp.dialects.tosa.loops import (
     structured,
     sum_kernel,
 )
-from halfulp.interp.dialects.tosa.rules import values_of
+from halfulp.interp.dialects.tosa.rules import constant_shape, values_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
@@ -207,14 +208,34 @@ def _with_bias(op: Operation, run: Run, found: Value, bias: Value, settings: Set
 # --- pools ------------------------------------------------------------------------------------------------------------
 
 
+def known_sizes(op: Operation, name: str) -> tuple[int, ...]:
+    """Return sizes of a window: an attribute, or a constant operand. Raises Unsupported for a computed operand."""
+    if name in op.properties:
+        return values_of(op, name)
+    assert op.definition is not None
+    found = next(
+        constant_shape(value)
+        for slot, value in zip(op.definition.operands, op.operands, strict=True)
+        if slot.name == name
+    )
+    if found is None:
+        raise Unsupported(
+            f"halfulp evaluates '{op.name}' only if '{name}' is a tosa.const_shape",
+            location=op.location,
+            op=op.name,
+            hint="fold the ops on shapes first, for example by mlir-opt -canonicalize",
+        )
+    return tuple(found)
+
+
 def _pooled(
     op: Operation, settings: Settings, acc: ty.Type, convert: Callable[[Run, Operands], Value], initial: int,
     fill: int, kernel: Any, after: Callable[[Run, Operands, Value, Window], Value],
 ) -> Loops:  # fmt: skip
     """Return the loops of a pool. ``initial``: the code with which it begins; ``fill``: that of the padding."""
-    sizes = values_of(op, "kernel")
-    low, high = _sides(values_of(op, "pad"))
-    window = Window(tuple(sizes), values_of(op, "stride"), (1, 1), (1, 1), low, high)
+    sizes, strides, pads = (known_sizes(op, name) for name in ("kernel", "stride", "pad"))
+    low, high = _sides(pads)
+    window = Window(tuple(sizes), strides, (1, 1), (1, 1), low, high)
     space = Space(4, 2)
     batch, *places, channel = space.outer
     read = [window.element(axis, places[axis], space.inner[axis]) for axis in range(2)]
@@ -243,7 +264,7 @@ def _max_pool(op: Operation, settings: Settings) -> Loops:
     initial = least(op, made)
 
     def given(run: Run, operands: Operands) -> Value:
-        (value,) = operands
+        value = operands[0]
         return Value(of_any_shape(value.type, 4), value.bits, value.poison, value.open, value.origins)
 
     def after(run: Run, operands: Operands, found: Value, window: Window) -> Value:

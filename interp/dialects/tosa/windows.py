@@ -332,6 +332,7 @@ declare(
     results={"output": TENSOR_4D},
     properties=(_ACC,),
     since=d.Schema.LLVM24,
+    evaluate=AVERAGE_POOL,
 )
 declare(
     "max_pool2d",
@@ -353,6 +354,7 @@ declare(
     results={"output": TENSOR_4D},
     properties=(NAN_PROPERTY,),
     since=d.Schema.LLVM24,
+    evaluate=MAX_POOL,
 )
 
 # --- matmul -----------------------------------------------------------------------------------------------------------

@@ -151,6 +151,18 @@ def test_rescale_is_the_pseudo_code(
         assert int(found[row, column]) & (1 << made) - 1 == expected & (1 << made) - 1
 
 
+@each_row((1 << 40) + 12345, -(1 << 47), (1 << 48) - 1)
+def test_products_of_more_than_64_bits_are_exact(number: int) -> None:
+    text = _RESCALE.format(
+        source="i64", target="i32", factor="i32", zero=0, zero_out=0, unsigned="false", unsigned_out="false",
+        mode="SINGLE_ROUND", wide="true",
+    )  # fmt: skip
+    multiplier, shift = (1 << 30) + 7, 52
+    given = np.full((3, 4), number), np.full(4, multiplier, np.int32), np.full(4, shift, np.int8)
+    (found,) = _run(text, *given)
+    assert set(found.reshape(-1).tolist()) == {_scaled(number, multiplier, shift, False)}
+
+
 def _small(op: str, element: str, count: int, attributes: str = "", result: str = "") -> str:
     names = ", ".join(f"%a{index}" for index in range(count))
     types = ", ".join([f"tensor<?x{element}>"] * count)
@@ -202,9 +214,10 @@ def test_products_of_i32_are_shifted_with_rounding() -> None:
   %0 = tosa.mul %a, %b, %s : (tensor<2x1xi32>, tensor<1x3xi32>, tensor<1xi8>) -> tensor<2x3xi32>
   return %0 : tensor<2x3xi32>
 }"""
-    one, other = [-46341, 1 << 30], [3, -5, 1 << 20]
-    (found,) = _run(text, np.array([one], np.int32).T, np.array([other], np.int32), np.array([21], np.int8))
-    assert found.tolist() == [[a * b + (1 << 20) >> 21 for b in other] for a in one]
+    for one, other, shift in (([-46341, 1 << 30], [3, -5, 1 << 20], 21), ([-(1 << 31), 9], [-(1 << 31), -4, 2], 63)):
+        numbers = np.array([one], np.int32).T, np.array([other], np.int32), np.array([shift], np.int8)
+        (found,) = _run(text, *numbers)
+        assert found.tolist() == [[a * b + (1 << shift - 1) >> shift for b in other] for a in one]
 
 
 _CONV = """func.func @f(%x: tensor<1x3x3x2xi8>, %w: tensor<2x2x2x2xi8>, %b: tensor<2xi32>) -> tensor<1x4x2x2xi32> {
@@ -266,6 +279,18 @@ def test_an_average_counts_the_elements_inside() -> None:
             if 0 <= y < 3 and 0 <= z < 3
         ]
         assert found[0, row, column, 0] == _averages(inside)
+
+
+def test_pools_read_their_window_from_constant_shapes() -> None:
+    text = """func.func @f(%x: tensor<1x2x4x1xi8>) -> tensor<1x1x2x1xi8> {
+  %k = tosa.const_shape {values = dense<2> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %p = tosa.const_shape {values = dense<0> : tensor<4xindex>} : () -> !tosa.shape<4>
+  %0 = tosa.max_pool2d_adaptive %x, %k, %k, %p nan_mode<PROPAGATE> :
+    (tensor<1x2x4x1xi8>, !tosa.shape<2>, !tosa.shape<2>, !tosa.shape<4>) -> tensor<1x1x2x1xi8>
+  return %0 : tensor<1x1x2x1xi8>
+}"""
+    (found,) = _run(text, np.array([-9, 4, 8, -3, 7, 2, -1, 5], np.int8).reshape(1, 2, 4, 1))
+    assert found.reshape(-1).tolist() == [7, 8]
 
 
 @each_row(
