@@ -97,6 +97,7 @@ _EXPORTS: Mapping[str, str] = {
     # Golden vectors
     "check": "halfulp.golden.checking",
     "vectors": "halfulp.golden.vectors",
+    "tosa_verdict": "halfulp.golden.tosa",
     # Tuned kernels of IREE
     "iree": "halfulp.iree:",
     # What users add

@@ -36,7 +36,9 @@ import numpy as np
 from tasks import SPELLED, TASKS, Task
 
 import halfulp as hu
+import halfulp.interp.dialects.stablehlo.ops  # first: tosa uses parts of it, and the tables have the order of loading
 from halfulp.command import main as cli
+from halfulp.conformance.comparing.tosa_bounds import RULES as BOUNDS
 from halfulp.conformance.vectors.stimulus.grammar import LAWS
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
@@ -104,6 +106,15 @@ def requantisation_rules() -> str:
     """Return the rules of requantisation, and the shifts that they take."""
     rows = ([f"`{name}`", rule.meaning, f"{rule.shifts[0]} to {rule.shifts[1]}"] for name, rule in RULES.items())
     return table(["rule", "what it computes", "shift"], rows)
+
+
+def tosa_bounds() -> str:
+    """Return the rules of TOSA's bounds, and their operators."""
+    rows = (
+        [f"`{name}`", ", ".join(f"`{operator}`" for operator in rule.operators), rule.words]
+        for name, rule in BOUNDS.items()
+    )
+    return table(["Rule", "Operators", "Bound"], rows)
 
 
 def fixed_point_modes() -> str:
@@ -723,6 +734,7 @@ BLOCKS = {
         profile_fields,
         block_recipes,
         requantisation_rules,
+        tosa_bounds,
         fixed_point_modes,
         widths_of_balls,
         products,

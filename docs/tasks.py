@@ -424,6 +424,16 @@ device = hu.eval("arith.mulf", vectors["a"], vectors["b"], rounding="toward_zero
 report = hu.check(vectors, device)
 print(report.equal, report.differing, report.cause)
 """,
+            "tosa_verdict": '''
+program = """
+func.func @f(%x: tensor<3xf16>) -> tensor<3xf16> {
+  %0 = tosa.reciprocal %x : (tensor<3xf16>) -> tensor<3xf16>
+  return %0 : tensor<3xf16>
+}"""
+x, device = np.float16([3, 5, 7]), np.float16([0.3335, 0.2, 0.1425])
+(verdict,) = hu.tosa_verdict(program, x, results=device)
+print(verdict.rule, verdict.ok, verdict.wrong)
+''',
         },
     ),
     Task(
@@ -620,6 +630,8 @@ SPELLED = {
     "Signature": "the types of a kernel of Triton: a text with commas, a sequence, or a mapping from names",
     "RunErrors": "the errors of each op of a run with `shadow=True`",
     "Bisection, StageResult": "what `hu.bisect` returns, and an element of its `results`",
+    "BoundsName": '`"tosa"`',
+    "TosaVerdict": "what `hu.tosa_verdict` returns",
     "FormatComparison": "what `hu.compare_formats` returns",
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
     "ProgramAccuracy": "what `hu.program_accuracy` returns",

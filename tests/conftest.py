@@ -201,6 +201,9 @@ OUTSIDE = {
     "onnx": Outside(
         "ONNX", "HALFULP_REQUIRE_ONNX", partial(not_installed, "onnx", "onnx", missing_iree), ("mark.onnx",)
     ),
+    "tosa": Outside(
+        "tosa-tools", "HALFULP_REQUIRE_TOSA", partial(not_installed, "tosa_reference_model", "tosa"), ("mark.tosa",)
+    ),
     "triton": Outside("Triton", "HALFULP_REQUIRE_TRITON", partial(not_installed, "triton", "triton"), ("mark.triton",)),
     "llvm_libc": Outside("LLVM's C library", "HALFULP_REQUIRE_LLVM_LIBC", missing_llvm_libc, ("mark.llvm_libc",)),
 }

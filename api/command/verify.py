@@ -8,15 +8,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from halfulp.command import console
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command, duration
 from halfulp.command.recipe import case_named
 from halfulp.command.values import profile_named, properties_of, read_value
-from halfulp.conformance.comparing.check import known_differences
+from halfulp.conformance.comparing.check import KnownRow, known_differences
 from halfulp.conformance.comparing.inputs import Coverage
 from halfulp.conformance.files import replaced
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
@@ -45,8 +46,8 @@ with --against npz=FILE, every result in the file is checked.
 
 An oracle is another implementation: apfloat (libLLVM), mlir-fold (any mlir-opt: --mlir), mlir-runtime,
 mlir-native, mlir-expand, mlir-quant, mlir-math-llvm, mlir-math-expand, mlir-math-funcs, mlir-math-apfloat,
-mlir-math-polynomial (mlir-opt and mlir-runner 22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the
-specification, on Python integers).
+mlir-math-polynomial (mlir-opt and mlir-runner 22), iree, tosa (Arm's reference model of TOSA), ml_dtypes, npz=FILE,
+command=PROGRAM, or exact (the specification, on Python integers).
 """
 
 MAX_BITS = 32
@@ -95,6 +96,9 @@ class VerifyArguments:
     )
     seed: int = option("N", "the seed of the random inputs", 0, type=int)
     no_known: bool = flag("do not use the table of known divergences")
+    bounds: Literal["tosa"] | None = choice(
+        ("tosa",), "tosa: count results within the bounds that TOSA's specification allows as known"
+    )
     coverage: bool = flag("show the classes of operands and the outcomes that were tested")
     fail_under: float | None = option(
         "PERCENT", "exit with 1 if fewer combinations of operand classes than this were tested", type=_percent
@@ -107,7 +111,7 @@ class VerifyArguments:
     output: str | None = option("FILE", "without an op: the file for the report (default: stdout)", name="-o")
 
 
-_FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
+_FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "bounds", "coverage", "fail_under", "json")
 _FOR_ALL = ("level", "jobs", "output")
 
 
@@ -138,7 +142,13 @@ def _asked(spelling: str | None) -> list[str]:
 def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
     case = case_named(op, arguments.type, arguments.source, arguments.attr, sources)
     profile = profile_named(arguments.profile or "spec")
-    rows = () if arguments.no_known else known_differences()
+    rows: tuple[KnownRow, ...] = () if arguments.no_known else known_differences()
+    if arguments.bounds is not None:
+        # The dialect tosa is loaded only if it is needed.
+        bounds: Any = import_module("halfulp.conformance.comparing.tosa_bounds")
+        if not case.op.startswith("tosa."):
+            raise InputError(f"--bounds=tosa is for ops of tosa, but '{case.op}' is not one")
+        rows = (*rows, bounds.TosaBounds())
     codes = []
     for name in _asked(arguments.against):
         try:

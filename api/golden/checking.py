@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from halfulp.conformance.vectors import metadata as documents
 from halfulp.conformance.vectors.changes import check_unaltered
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.compressed import plain_name
+from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.formats import format_named, read_vectors
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.metadata import (
@@ -22,8 +24,9 @@ from halfulp.conformance.vectors.metadata import (
     opened,
     vectors_of,
 )
+from halfulp.conformance.vectors.packing import BoundsName
 from halfulp.conformance.vectors.recipe import computation_of, profile_of, recipe_of, rows_of
-from halfulp.conformance.vectors.row_check import EVERY_FLAG, Check, VectorChecker, flags_named
+from halfulp.conformance.vectors.row_check import EVERY_FLAG, Check, VectorChecker, Within, flags_named
 from halfulp.fp_formats.formats import Mask
 from halfulp.golden.recipes import CheckOptions, codes_of
 from halfulp.golden.report import Report
@@ -45,6 +48,7 @@ def check(
     format: str | None = None,
     columns: Sequence[str] = (),
     any_nan: bool | None = None,
+    bounds: BoundsName | None = None,
     ignore_flags: bool = False,
     only_flags: Sequence[str] = (),
     partial: bool = False,
@@ -67,6 +71,8 @@ def check(
     ``metadata``: the path of the metadata, if it is not in the folder of the file.
     ``format``, ``columns``: the format and the names of the columns of a file that does not describe itself.
     ``any_nan``: accept every NaN if a NaN is expected. By default the metadata decides.
+    ``bounds``: "tosa" accepts results within the bounds that the specification of TOSA allows for an operator: an op
+    of the dialect tosa, or a function with one beside constants. The page on TOSA has the rules.
     ``ignore_flags``: do not compare the flags in a file.
     ``only_flags``: the flags to compare, such as ``("invalid", "overflow")``; the others are ignored; the names are
     invalid, divide_by_zero, overflow, underflow and inexact. It cannot be given together with ``ignore_flags``.
@@ -82,7 +88,7 @@ def check(
         if results is None:
             raise InputError("the results are missing: check(vectors, results), or check(vectors, 'FILE')")
         only = flags_named(only_flags) if only_flags else EVERY_FLAG
-        return _values_checked(given, results, flags, operands, bool(any_nan), n, only)
+        return _values_checked(given, results, flags, operands, bool(any_nan), n, only, bounds)
     if not isinstance(given, Vectors | str | os.PathLike):
         raise TypeMismatch(
             f"hu.check takes the vectors of hu.vectors, or the path of a file, not {type(given).__name__}",
@@ -97,6 +103,7 @@ def check(
         metadata=None if metadata is None else os.fspath(metadata),
         columns=",".join(columns) or None,
         nan=None if any_nan is None else "any" if any_nan else "exact",
+        bounds=bounds,
         ignore_flags=ignore_flags,
         partial=partial,
         max=n,
@@ -106,7 +113,14 @@ def check(
 
 
 def _values_checked(
-    vectors: Vectors, results: Any, flags: Any, operands: Sequence[Any] | None, any_nan: bool, most: int, only: int
+    vectors: Vectors,
+    results: Any,
+    flags: Any,
+    operands: Sequence[Any] | None,
+    any_nan: bool,
+    most: int,
+    only: int,
+    bounds: BoundsName | None,
 ) -> Report:
     computation = vectors.computation
     if operands is None:
@@ -125,8 +139,25 @@ def _values_checked(
     if len(rows) > 1:
         told = f"{len(outputs[0]):,} results are given for {len(inputs[0]):,} rows"
         raise InputError(told if len({len(codes) for codes in outputs}) == 1 else "the arrays have different lengths")
-    checker = VectorChecker(computation, (*computation.inputs, *wanted), any_nan=any_nan, flags=only, most=most)
+    checker = VectorChecker(
+        computation,
+        (*computation.inputs, *wanted),
+        any_nan=any_nan,
+        flags=only,
+        most=most,
+        within=_within(bounds, computation),
+    )
     return Report(checker.read([(*inputs, *outputs)] if rows != {0} else []), computation, "results")
+
+
+def _within(bounds: BoundsName | None, computation: Computation) -> Within | None:
+    """Return the judge of rows that differ; None without bounds. Raises Unsupported."""
+    if bounds is None:
+        return None
+    # The dialect tosa is loaded only if it is needed.
+    rows: Any = import_module("halfulp.conformance.vectors.tosa_rows")
+    within: Within = rows.TosaRows(computation).within
+    return within
 
 
 def _chunk(columns: Sequence[Column], arrays: Sequence[Any]) -> Chunk:
@@ -174,6 +205,7 @@ def check_file(
             failing=failing,
             leaves=() if document is None else documents.leaves_of(document),
             watch=watch,
+            within=_within(options.bounds, asked.computation),
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
             raise Unsupported(

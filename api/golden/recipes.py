@@ -21,7 +21,7 @@ from halfulp.conformance.vectors.columns import Column, Role, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats.format import too_wide
 from halfulp.conformance.vectors.op_inputs import chosen_models
-from halfulp.conformance.vectors.packing import LEVELS, LevelName
+from halfulp.conformance.vectors.packing import LEVELS, BoundsName, LevelName
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, usual_level
 from halfulp.conformance.vectors.stimulus.grammar import ARRAY
 from halfulp.conformance.vectors.stimulus.mixture import Group, Mixture, Target
@@ -161,6 +161,9 @@ class CheckOptions:
     )
     nan: Literal["exact", "any"] | None = choice(
         ("exact", "any"), "any: accept every NaN if a NaN is expected (default: by the metadata)"
+    )
+    bounds: BoundsName | None = choice(
+        ("tosa",), "tosa: accept results within the bounds that TOSA's specification allows for an op of TOSA"
     )
     ignore_flags: bool = flag("do not compare the flags in the file")
     partial: bool = flag("allow fewer rows than in the metadata, and other rows")

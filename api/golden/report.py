@@ -109,6 +109,8 @@ class Report:
             counts.append(f"{found.poison:,} poison, of which results count for nothing")
         if found.undefined:
             counts.append(f"{found.undefined:,} not compared: undefined behaviour")
+        if found.within:
+            counts.append(f"{found.within:,} not equal, but within the bounds of TOSA")
         if found.ignored:
             counts.append(f"{found.ignored:,} not compared: the file says so")
         if found.unknown:
@@ -141,6 +143,7 @@ class Report:
             "poison": found.poison,
             "undefined": found.undefined,
             "ignored": found.ignored,
+            "within": found.within,
             "equal": self.equal,
             "golden": self.golden,
             "strayed": found.strayed,

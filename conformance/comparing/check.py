@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -97,7 +97,19 @@ def _rows(table: Mapping[str, Any]) -> list[ErrorBound]:
     ]
 
 
-KnownRow = Divergence | ErrorBound
+class Bounds(Protocol):
+    """Bounds of a specification: results within them are known differences of any tool."""
+
+    name: str
+
+    def applies(self, tool: str, version: str, case: OpCase) -> bool:
+        """Tell whether the bounds are about a case."""
+
+    def accepts(self, case: OpCase, inputs: Sequence[Codes], index: int, answer: Answer, wrong: Mask) -> Mask:
+        """Return the wrong elements of an answer that are within the bounds."""
+
+
+KnownRow = Divergence | ErrorBound | Bounds
 """A row of known differences of a tool."""
 
 
@@ -209,6 +221,7 @@ def compare(
     ]
     tally.answered = np.logical_or.reduce([verdict != Verdict.UNANSWERED for verdict in judged])
     bounds = [row for row in rows if isinstance(row, ErrorBound)]
+    specified = [row for row in rows if not isinstance(row, ErrorBound | Divergence)]
     formulas = [row for row in rows if isinstance(row, Divergence)] if tally.answered.any() else []
     predictions = [(row.name, row.predict(case, inputs, expected)) for row in formulas]
     for index, (type_, answer, verdict) in enumerate(zip(case.result_types, answers, judged, strict=True)):
@@ -240,6 +253,10 @@ def compare(
             tally.known[bound.name] += int(np.count_nonzero(near))
             tally.known[bound.special_name] += int(np.count_nonzero(special))
             wrong &= ~(near | special)
+        for row in specified:
+            accepted = row.accepts(case, inputs, index, answer, wrong)
+            tally.known[row.name] += int(np.count_nonzero(accepted))
+            wrong &= ~accepted
         tally.unexplained += int(np.count_nonzero(wrong))
         tally.mismatches += [(case, mismatch) for mismatch in _shown(case, inputs, expected, index, answer, wrong)]
     tally.known += Counter()  # drops zeros

@@ -20,7 +20,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.evaluators import Elementwise, PerOp, evaluator_of
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.coerce import as_type
@@ -102,6 +102,13 @@ class OpCase:
         """Return the op itself, in such a module."""
         return self.module(shape).body[0].regions[0].blocks[0].operations[0]
 
+    @cached_property
+    def evaluator(self) -> Any:
+        """The way in which the op runs on tensors of equal shapes."""
+        if not isinstance(self.definition.evaluate, PerOp):
+            return self.definition.evaluate
+        return evaluator_of(self.operation(container_shape((*self.operand_types, *self.result_types), 1)))
+
     def kernel(self, shape: Sequence[int], profile: Profile = SPEC) -> Kernel:
         """Return the op's kernel under a profile. Raises Unsupported for an op that is not elementwise."""
         return _kernel(self, tuple(shape), profile)
@@ -178,10 +185,11 @@ def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _kernel(case: OpCase, shape: tuple[int, ...], profile: Profile) -> Kernel:
-    evaluator = case.definition.evaluate
-    if not isinstance(evaluator, Elementwise):
+    if not isinstance(case.evaluator, Elementwise):
         raise Unsupported(f"'{case.op}' is not elementwise")
-    return evaluator.build(case.operation(shape), Settings(profile))
+    # Kernels depend on the shape only by parameters along axes. An op of TOSA takes zero points of one element only.
+    one = shape if case.is_along_an_axis else (1,) * len(shape)
+    return case.evaluator.build(case.operation(one), Settings(profile))
 
 
 @dataclass(frozen=True)
@@ -212,7 +220,7 @@ def reference(
     exception flags of an op whose kernel has them.
     """
     shape = case.shape(inputs)
-    if not isinstance(case.definition.evaluate, Elementwise):
+    if not isinstance(case.evaluator, Elementwise):
         return _run(case, inputs, profile)
     kernel = case.kernel(shape, profile)
     outcome, raised = kernel.with_flags(*inputs) if flags else (kernel.array(*inputs), None)

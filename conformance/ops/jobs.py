@@ -143,6 +143,24 @@ def other_ops(types: Iterable[str]) -> Iterator[OpCase]:
         yield op_case(f"arith.{op}", "i128", "index")
 
 
+def tosa_operators() -> Iterator[OpCase]:
+    """Yield the elementwise operators of TOSA whose results its reference model rounds correctly, and casts."""
+    for name in ("f16", "bf16", "f32"):
+        for op in ("abs", "add", "ceil", "equal", "floor", "greater", "maximum", "minimum", "reciprocal", "sub"):
+            yield op_case(f"tosa.{op}", name)
+        for other in ("i8", "i16", "i32", "f8E4M3FN", "f8E5M2"):
+            yield op_case("tosa.cast", name, other)
+            yield op_case("tosa.cast", other, name)
+    for op in ("abs", "add", "clz", "greater", "intdiv", "maximum", "minimum", "sub"):
+        yield op_case(f"tosa.{op}", "i32")
+    for name, op in product(
+        ("i8", "i16", "i32"), ("and", "not", "or", "xor", "logical_left_shift", "logical_right_shift")
+    ):
+        yield op_case(f"tosa.{op}" if op.startswith("logical") else f"tosa.bitwise_{op}", name)
+    for name, rounds in product(("i8", "i16", "i32"), (False, True)):
+        yield op_case("tosa.arithmetic_right_shift", name, round=rounds)
+
+
 _INTEGER_MATH = ("absi", "ctlz", "cttz", "ctpop", "ipowi")
 _OF_AN_INTEGER = "fpowi"
 
@@ -299,6 +317,7 @@ FAMILIES: tuple[Family, ...] = (
         0,
     ),
     Family("functions of math, IREE", lambda: functions(["bf16", "f16", "f32"]), ("iree",), 3_000, 0),
+    Family("operators of TOSA", tosa_operators, ("tosa",), 4_000, 60),
     Family("scaling", lambda: scaling(SMALL), ("mlir-expand",), 20_000, 100),
     Family("quantisation", quantization, ("mlir-quant",), 20_000, 200),
     Family(

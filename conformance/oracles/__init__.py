@@ -22,6 +22,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "mlir-quant": ("mlir_fold", "MlirQuant"),
     "ml_dtypes": ("libraries", "MlDtypes"),
     "iree": ("iree", "Iree"),
+    "tosa": ("tosa_model", "TosaModel"),
     "npz": ("vector_format", "Npz"),
     "command": ("vector_format", "Command"),
 }

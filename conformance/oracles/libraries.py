@@ -57,7 +57,7 @@ class ExactOracle:
         """Return a reason for ops that are not elementwise, and for types quantised along an axis, which have no scalar
         implementation; else None.
         """
-        if not isinstance(case.definition.evaluate, Elementwise):
+        if not isinstance(case.evaluator, Elementwise):
             return f"{case.op} has no kernel for one element"
         return "a quantised type with parameters along an axis has no scalar form" if case.is_along_an_axis else None
 

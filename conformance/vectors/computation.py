@@ -153,7 +153,7 @@ class OpComputation(PickledByFields):
         """Return the op's kernel, or None for an op without one; for stochastic rounding the kernel of no rows."""
         if self.random_bits is not None:
             return self._stochastic(np.zeros((0,), storage_dtype(self.random_bits)))
-        if not isinstance(self.case.definition.evaluate, Elementwise):
+        if not isinstance(self.case.evaluator, Elementwise):
             return None
         return self.case.kernel(self._shape(op_inputs.period(self.case)), self.profile)
 
@@ -167,7 +167,7 @@ class OpComputation(PickledByFields):
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
         """Return the columns of the operands, named a, b, c, and ``random``."""
-        operands = zip("abc", self.case.operand_widths, self.case.operands, strict=False)
+        operands = zip("abcdefgh", self.case.operand_widths, self.case.operands, strict=False)
         columns = [Column(name, width, spelling, Role.OPERAND) for name, width, spelling in operands]
         if self.random_bits is not None:
             columns.append(Column("random", self.random_bits, f"i{self.random_bits}", Role.RANDOM))
@@ -601,14 +601,15 @@ class ProgramComputation(PickledByFields):
         for row in range(rows):
             number = 0 if runs is None else int(runs[row])
             with suppress(UndefinedBehavior, AssertionFailed):
-                values = self._program.run(self.target, self._arguments(inputs, row), number=number)
+                values = self._program.run(self.target, self.arguments(inputs, row), number=number)
                 active[row] = True
                 for result, value in zip(found, values, strict=True):
                     result.bits[row], result.poison[row] = value.bits, value.poisoned
                     result.open[row] = 0 if value.open is None else value.open
         return self._columns(found, active)
 
-    def _arguments(self, inputs: Chunk, row: int) -> list[Value]:
+    def arguments(self, inputs: Chunk, row: int) -> list[Value]:
+        """Return the arguments of one row."""
         alone = self._given(tuple(codes[row : row + 1] for codes in inputs))
         return [Value(value.type, value.bits[0]) for value in alone]
 
@@ -621,7 +622,7 @@ class ProgramComputation(PickledByFields):
         try:
             settings = replace(self._settings, track_open=False, recorder=lineage)
             runs = self._runs(columns)
-            given, number = self._arguments(columns, 0), 0 if runs is None else int(runs[0])
+            given, number = self.arguments(columns, 0), 0 if runs is None else int(runs[0])
             values = program_for(self.module, settings).run(self.target, given, number=number)
         except HalfulpError:
             return None

@@ -20,7 +20,7 @@ from halfulp.conformance.vectors.models.model import EACH, Filled, fill
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.packing import LEVELS, LevelName
 from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_after_another
-from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, Level, OperandKind
+from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, Level, OperandKind, RangeKind
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, ints_to_codes, storage_dtype
 from halfulp.interp.ir import types as ty
@@ -209,6 +209,11 @@ CORNER_BITS = 4096
 ROUNDING_STREAM = 1 << 40
 """The Philox stream of the random bits of stochastic rounding; operands use the first streams."""
 
+_SCALES = ("tosa.rescale", "tosa.apply_scale")
+_MULTIPLIERS = {
+    bits: RangeKind(bits, 1 << bits - 2, (1 << bits - 1) - 1, (0, 1, (1 << bits - 2) - 1)) for bits in (16, 32)
+}
+"""By its bits, a normalised multiplier, as a scale becomes one; and small ones."""
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 
 
@@ -219,6 +224,12 @@ def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
     kinds: list[OperandKind] = []
     for place, type_ in enumerate(types):
         width = element_width(type_)
+        if op in _SCALES and place in (1, 2) and isinstance(type_, ty.IntegerType):
+            kinds.append(_MULTIPLIERS[type_.width] if place == 1 else RangeKind(type_.width, 2, 62))
+            continue
+        if op == "tosa.rescale" and place in (3, 4) and isinstance(type_, ty.IntegerType) and type_.width != 8:
+            kinds.append(RangeKind(type_.width, 0, 0))  # only numbers of 8 bits have other zero points
+            continue
         if isinstance(type_, ty.FloatType):
             kinds.append(FloatKind(type_.format))
         elif isinstance(type_, ty.IntegerType | ty.IndexType) and width is not None:

@@ -20,6 +20,8 @@ from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, element_sha
 #
 # The names of levels, formats and layouts of vectors. The help of commands needs them, so nothing is loaded here.
 
+BoundsName = Literal["tosa"]
+"""The names of bounds within which results may differ from the expected ones."""
 LevelName = Literal["1", "2", "exhaustive", "random", "weighted", "hard"]
 LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 

@@ -85,7 +85,7 @@ def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
     case, columns = computation.case, computation.outputs
     if computation.random_bits is not None or op_inputs.period(case) > 1 or op_inputs.has_blocks(case):
         return None
-    if not isinstance(case.definition.evaluate, Elementwise) or any(column.role is Role.OPEN for column in columns):
+    if not isinstance(case.evaluator, Elementwise) or any(column.role is Role.OPEN for column in columns):
         return None
     kernel = case.kernel((1,), computation.profile)
     has_flags = any(column.role is Role.FLAGS for column in columns)
@@ -278,7 +278,8 @@ class LikelyCause:
 class Check:
     """The result of a check. ``rows``: the number of rows of the file; ``undefined``: those that were not compared,
     because of undefined behaviour; ``poison``: rows in which no result counts; ``ignored``: rows that the file says are
-    not compared; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
+    not compared; ``within``: rows that differ, but are within the given bounds; ``differing``: other rows that differ,
+    of which ``unknown`` have an X or Z.
 
     ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
     ``controls`` that of equal ones; ``explanations``: the alternatives that fit, the likeliest first, and those that
@@ -294,6 +295,7 @@ class Check:
     undefined: int = 0
     poison: int = 0
     ignored: int = 0
+    within: int = 0
     differing: int = 0
     unknown: int = 0
     mismatches: list[RowMismatch] = field(default_factory=list)
@@ -383,6 +385,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio, the usual constant of multiplicative hashing."""
 
 
+Within = Callable[[Chunk, Chunk, Mask], Mask]
+"""Tells from the inputs, the results and a mask of rows which of these rows are within bounds."""
+
+
 class VectorChecker:
     """Comparison of the rows of a file with a computation.
 
@@ -391,7 +397,8 @@ class VectorChecker:
     reader. ``foreseen``: the whole rows of the set as a recipe makes them; their outputs are used as long as the file
     has the same operands, or no operands. ``most``: the number of mismatches kept in full; ``failing``: that of rows
     for a file of failing rows. ``leaves``: the rows of the leaves of the set's digest. ``watch`` is told the inputs,
-    the expected outputs and the undefined rows of all rows that are compared. Raises what `columns_in_order` raises.
+    the expected outputs and the undefined rows of all rows that are compared. ``within``: tells which rows that differ
+    are accepted. Raises what `columns_in_order` raises.
     """
 
     def __init__(
@@ -408,6 +415,7 @@ class VectorChecker:
         failing: int = 0,
         leaves: Iterable[int] = (),
         watch: Callable[[Chunk, Chunk, Mask | None], object] | None = None,
+        within: Within | None = None,
     ) -> None:
         self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
         self._inputs, places, self._ignored = columns_in_order(computation, columns, foreseen is not None)
@@ -420,7 +428,7 @@ class VectorChecker:
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
         self._surplus = _Surplus()
         self._strayed_from: Iterator[Chunk] | None = None
-        self._most, self._failing, self._watch = most, failing, watch
+        self._most, self._failing, self._watch, self._within = most, failing, watch, within
         self._fast = not (isinstance(computation, ProgramComputation) and not computation.scalars)
         limit = MOST_EXAMINED if self._fast else SLOW_EXAMINED
         if isinstance(computation, TileComputation):
@@ -492,6 +500,8 @@ class VectorChecker:
         )
         wrong = differing_columns(outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows, masks)
+        if self._within is not None:
+            wrong = self._beyond(self._within, inputs, actual, wrong, unknown)
         differs, values = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
         for k, own in wrong.items():
             differs |= own
@@ -526,6 +536,20 @@ class VectorChecker:
         found.differing += int(differs.sum())
         found.rows += rows
         self._notes.forget(found.rows)
+
+    def _beyond(
+        self, within: Within, inputs: Chunk, actual: Chunk, wrong: dict[int, Mask], unknown: Mapping[int, Any]
+    ) -> dict[int, Mask]:
+        """Return the wrong rows of each column, without results within bounds."""
+        results = [k for k, column in enumerate(self.computation.outputs) if column.role is Role.RESULT]
+        rows = np.logical_or.reduce([np.zeros(len(inputs[0]), np.bool_), *(wrong[k] for k in results if k in wrong)])
+        rows[list(unknown)] = False
+        if not rows.any():
+            return wrong
+        allowed = within(inputs, actual, rows)
+        self.found.within += int(allowed.sum())
+        kept = {k: mask & ~allowed if k in results else mask for k, mask in wrong.items()}
+        return {k: mask for k, mask in kept.items() if mask.any()}
 
     def _masks(self, chunk: Chunk, rows: int) -> list[Any]:
         """Return the bits of each output that are not compared; None if all are."""

@@ -238,6 +238,33 @@ class IntegerKind:
         return wide if width > LIMB_BITS else wide[:, 0].astype(storage_dtype(width))
 
 
+@dataclass(frozen=True)
+class RangeKind:
+    """An integer operand whose codes lie in a range, such as a multiplier.
+
+    ``width``: the bits of a code, at most 64. ``least``, ``most``: the ends of the range, which are inside. ``ends``:
+    more codes, which are corners only.
+    """
+
+    width: int
+    least: int
+    most: int
+    ends: tuple[int, ...] = ()
+
+    def corners(self, level: Level, alone: bool) -> list[int]:
+        """Return the ends of the range with their neighbours, the middle, and the other ends; all of a small range."""
+        count = self.most - self.least + 1
+        if count <= 64:
+            return [*range(self.least, self.most + 1), *self.ends]
+        codes = [self.least, self.least + 1, self.least + count // 2, self.most - 1, self.most]
+        return [*codes, *self.ends]
+
+    def random(self, seed: int, stream: int, start: int, count: int) -> Codes:
+        """Return codes of the range; they are uniform, except for a part of 2**-32 or less."""
+        bits = words(seed, stream, start, count) % np.uint64(self.most - self.least + 1)
+        return (bits + np.uint64(self.least)).astype(storage_dtype(self.width))
+
+
 @lru_cache(maxsize=256)
 def _integer_corners(width: int, level: Level, alone: bool, amount: bool) -> tuple[int, ...]:
     if not width:

@@ -19,7 +19,7 @@ from halfulp.conformance.oracles import ORACLES
 from halfulp.conformance.oracles.tool import find_tool
 
 MAX_BYTES = 5_000_000
-NO_KNOWN_DIFFERENCES = ("exact", "mlir-math-apfloat")
+NO_KNOWN_DIFFERENCES = ("exact", "mlir-math-apfloat", "tosa")
 
 
 @pytest.mark.added
