@@ -28,6 +28,7 @@ from itertools import pairwise
 from multiprocessing import get_context
 from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_overloads
 
 import ball_widths
@@ -656,9 +657,11 @@ def output(program: str) -> str:
 
 
 def outputs(programs: list[str]) -> dict[str, str]:
-    """Run programs in a process of their own, as they may register ops; ``examples/`` is in its folder."""
-    with ProcessPoolExecutor(1, get_context("spawn"), os.chdir, (FOLDER.parent,)) as process:
-        return dict(zip(programs, process.map(output, programs), strict=True))
+    """Run programs in a process of their own, as they may register ops, and in an empty folder with ``examples/``."""
+    with TemporaryDirectory() as folder:
+        Path(folder, "examples").symlink_to(FOLDER.parent / "examples")
+        with ProcessPoolExecutor(1, get_context("spawn"), os.chdir, (folder,)) as process:
+            return dict(zip(programs, process.map(output, programs), strict=True))
 
 
 def runs_here(task: Task) -> bool:
