@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.attributes import DenseElementsAttr
+from halfulp.interp.ir.attributes import DenseArrayAttr, DenseElementsAttr
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation, OpResult
-from halfulp.interp.ir.types import IndexType, IntegerType, Type, VectorType, element_type
+from halfulp.interp.ir.types import IndexType, IntegerType, MemRefType, Type, VectorType, element_type, shape_of
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,24 @@ def _empty_shape(op: Operation) -> str | None:
     return next((f"the shape '{value.type}'" for value in op.operands if str(value.type) == "!tosa.shape<0>"), None)
 
 
+def _other_output_shape(op: Operation) -> str | None:
+    """The sizes that are given must be those of the result: MLIR 22 checks only that they are as many."""
+    given = op.properties.get("static_output_shape")
+    sizes = shape_of(op.results[0].type) or ()
+    if not isinstance(given, DenseArrayAttr):
+        return None
+    pairs = enumerate(zip(given.values, sizes, strict=True))
+    return next(
+        (f"output_shape at pos {axis}" for axis, (one, size) in pairs if size is not None and one != size), None
+    )
+
+
+def _cast_to_itself(op: Operation) -> str | None:
+    one, other = (value.type for value in (*op.operands, *op.results))
+    is_unranked = isinstance(one, MemRefType) and one.shape is None
+    return f"the cast to '{other}', which is not ranked either," if is_unranked and one == other else None
+
+
 CHANGES: tuple[Change, ...] = (
     Change(Schema.LLVM24, ("arith.*",), _no_bits, but=("arith.constant", "arith.select")),
     Change(
@@ -83,6 +101,8 @@ CHANGES: tuple[Change, ...] = (
         ),
         _no_bits,
     ),
+    Change(Schema.LLVM24, ("tensor.expand_shape",), _other_output_shape),
+    Change(Schema.MLIR22, ("memref.cast",), _cast_to_itself),
     Change(Schema.LLVM24, ("tosa.slice",), _empty_slice),
     Change(Schema.LLVM24, ("tosa.concat_shape",), _empty_shape),
     Change(Schema.MLIR22, ("vector.step",), _counted_in_integers),

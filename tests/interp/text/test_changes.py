@@ -32,6 +32,9 @@ NEWER = {
     "linalg.elementwise <sin> ins(%t : tensor<4xf32>) outs(%t : tensor<4xf32>) -> tensor<4xf32>": (
         "the kind 'sin' of 'linalg.elementwise'"
     ),
+    "memref.cast %u : memref<*xf32> to memref<*xf32>": (
+        "the cast to 'memref<*xf32>', which is not ranked either, of 'memref.cast'"
+    ),
 }
 """Ops that mlir-opt 22.1.8 rejects and mlir-opt 24.0.0 (2026-10-25) accepts, with what MLIR 22 does not have."""
 
@@ -41,6 +44,9 @@ OLDER = {
     "vector.reduction <add>, %y : vector<2xi0> into i0": "the type 'vector<2xi0>' of 'vector.reduction'",
     "tosa.slice %t, %p, %p : (tensor<4xf32>, !tosa.shape<1>, !tosa.shape<1>) -> tensor<4xf32>": (
         "a size of 0 of 'tosa.slice'"
+    ),
+    "tensor.expand_shape %t [[0, 1]] output_shape [2, 3] : tensor<4xf32> into tensor<2x2xf32>": (
+        "output_shape at pos 1 of 'tensor.expand_shape'"
     ),
     "tosa.concat_shape %p, %q : (!tosa.shape<1>, !tosa.shape<0>) -> !tosa.shape<1>": (
         "the shape '!tosa.shape<0>' of 'tosa.concat_shape'"
@@ -55,7 +61,7 @@ def program(op: str) -> str:
     result = "" if op.startswith("%") else "%r = "
     arguments = (
         "%x: f32, %v: vector<4xf32>, %z: i0, %y: vector<2xi0>, %c: i1, %m: memref<?xf32>, %i: index, "
-        "%k: vector<[4]xi1>, %w: vector<[4]xf32>, %t: tensor<4xf32>"
+        "%k: vector<[4]xi1>, %w: vector<[4]xf32>, %t: tensor<4xf32>, %u: memref<*xf32>"
     )
     shapes = (
         '%p = "tosa.const_shape"() <{values = dense<0> : tensor<1xindex>}> : () -> !tosa.shape<1>\n'
