@@ -82,7 +82,7 @@ class _Child:
             said = self._printed()
             self.end()
             raise OracleError("hang", f"{name} did not end in {seconds:g} s", said=said) from None
-        if not line:
+        if not line.endswith(b"\n"):  # it has ended, perhaps in the middle of a reply
             self._process.wait()
             said = self._printed()
             code = self.end()

@@ -96,7 +96,7 @@ class Module:
 """
 
 PASSES = """
-import os, time
+import os, stat, time
 class PassManager:
     parse = classmethod(lambda cls, text: cls())
     def run(self, operation):
@@ -104,6 +104,10 @@ class PassManager:
         what = operation.text.split()[0]
         if what == "ends": os._exit(3)
         if what == "killed": os.kill(os.getpid(), 9)
+        if what == "halved":
+            pipes = [fd for fd in range(3, 20) if os.path.exists(f"/dev/fd/{fd}") and stat.S_ISFIFO(os.fstat(fd).st_mode)]
+            os.write(pipes[-1], b'{"code": 0, "printed": "the rest is miss')
+            os.kill(os.getpid(), 9)
         if what == "aborts": os.write(2, b"Assertion `x' failed\\n"); os.abort()
         if what == "hangs": time.sleep(60)
         if what == "eats": bytearray(5 << 30)
@@ -128,6 +132,7 @@ def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PassPipeline:
     [
         ("ends", "crash", "crashed"),
         ("killed", "crash", r"crashed \(signal 9\)"),
+        ("halved", "crash", r"crashed \(signal 9\)"),
         ("aborts", "crash", r"crashed \(signal 6\): Assertion"),
         ("hangs", "hang", "did not end in 1.5 s"),
         ("eats", "crash", "crashed: MemoryError"),
