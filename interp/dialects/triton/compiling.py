@@ -79,6 +79,8 @@ class KernelCompiler(FunctionCompiler):
             found = self.contraction.fused(op)
             if found is not None:
                 return fused_evaluator(found, self._mark(found))
+            if self.contraction.takes_combination(op):
+                return self._approximate(op, plain)
         if op.name == "arith.truncf":
             return casts.FP_TO_FP
         if op.name in target.approximate and _takes_floats(op):
@@ -89,7 +91,7 @@ class KernelCompiler(FunctionCompiler):
         return (lambda value: value) if found.sure else lambda value: opened(value, self.settings)
 
     def _approximate(self, op: Operation, plain: evaluators.Elementwise) -> Any:
-        """Return the evaluator of an op whose instruction is not published: the value rounded correctly."""
+        """Return the evaluator of an op whose bits are not known: the value rounded correctly, marked as open."""
         if op.name == "math.exp" and ty.element_type(op.results[0].type) == ty.F("f32"):
             return evaluators.OnValues(_power_of_two)
         if plain not in self._opened:

@@ -224,7 +224,7 @@ class Contraction:
         found = [(number, product) for number, product in enumerate(products) if product is not None]
         if not found:
             return None
-        sure = not any(self.hidden(product) for _, product in found)
+        sure = not any(self.hidden(product) for _, product in found) and not self.takes_combination(op)
         if len(found) > 1 and self._alike(*[product for _, product in found]):
             doubled = op.name == "arith.addf" and str(ty.element_type(op.results[0].type)) not in self._target.doubled
             return None if doubled else Fused(found[0][1], 0, sure)
@@ -274,6 +274,20 @@ class Contraction:
                 for value in product.factors
             )
         )
+
+    @staticmethod
+    def takes_combination(op: Operation) -> bool:
+        """Tell whether an operand of an addition is what a reduction or scan by products combined last: LLVM may fuse
+        that product too.
+        """
+        for value in op.operands:
+            while isinstance(value, OpResult) and (value.owner.name in _MOVES or value.owner.name == "arith.negf"):
+                value = value.owner.operands[0]
+            if isinstance(value, OpResult) and value.owner.name in ("tt.reduce", "tt.scan"):
+                last = value.owner.regions[0].blocks[0].operations[-1]
+                if any(_is_of("arith.mulf", each) for each in last.operands):
+                    return True
+        return False
 
     def hidden(self, product: Product) -> bool:
         """Tell whether LLVM may have hidden a product: the product of a constant and a choice with a constant becomes a
