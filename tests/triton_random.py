@@ -417,8 +417,8 @@ def main() -> None:
     found: Counter[tuple[str, str]] = Counter()
     for name, target, outcome in compare(range(first, first + count), list(TARGETS)):
         found[target, outcome.partition(":")[0]] += 1
-        if outcome.startswith("DIFFERENT"):
-            print(name, target, outcome)
+        if not outcome.startswith("the same"):
+            print(name, target, outcome, flush=True)
     for (target, outcome), number in sorted(found.items()):
         print(f"{target}: {number} {outcome}")
 

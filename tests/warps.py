@@ -505,6 +505,22 @@ class Machine:
         found[self.warp * self.lanes + (values[0] // 4 % self.lanes).astype(np.intp)] = values[1]
         return found
 
+    def _ballot(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
+        bits = (values[0] != 0) & self._active
+        words = bits.reshape(-1, self.lanes).astype(np.uint64) << np.arange(self.lanes, dtype=np.uint64)
+        return np.repeat(np.bitwise_or.reduce(words, axis=1), self.lanes).astype(dtype_of(each.type))
+
+    def _prmt(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
+        first, second, chosen = values
+        whole = first.astype(np.uint64) | second.astype(np.uint64) << np.uint64(32)
+        found = np.zeros(self.threads, np.uint32)
+        for place in range(4):
+            number = chosen >> np.uint32(4 * place) & np.uint32(15)
+            assert (number < 8).all()
+            byte = whole >> number.astype(np.uint64) * np.uint64(8) & np.uint64(255)
+            found |= byte.astype(np.uint32) << np.uint32(8 * place)
+        return found
+
     def _bytes_permuted(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
         first, second, chosen = values
         whole = second.astype(np.uint64) | first.astype(np.uint64) << np.uint64(32)
@@ -703,6 +719,8 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "llvm.amdgcn.update.dpp": Machine._dpp,
     "llvm.amdgcn.ds.bpermute": Machine._permute,
     "llvm.amdgcn.perm": Machine._bytes_permuted,
+    "llvm.amdgcn.ballot": Machine._ballot,
+    "llvm.nvvm.prmt": Machine._prmt,
     "llvm.amdgcn.mfma": lambda m, e, n, v: warp_units.mfma(m, e, n, v),
     "llvm.amdgcn.readfirstlane": lambda m, e, n, v: m.take(v[0], np.zeros(m.threads, np.intp)),
     "llvm.amdgcn.readlane": lambda m, e, n, v: m.take(v[0], v[1].astype(np.intp)),

@@ -15,7 +15,7 @@ from halfulp.command import programs as comparing
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, progress_bar, ranked, say, write
 from halfulp.command.execution import Sources, rendered
 from halfulp.command.option import Command, duration
-from halfulp.command.values import profile_named
+from halfulp.command.values import grid_of, profile_named
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
@@ -31,9 +31,11 @@ from halfulp.inputs import make_directory, read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
+from halfulp.interp.run.evaluators import Launched, evaluator_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.loading import decode_text
+from halfulp.running import find_entry
 
 _BISECT = """\
 Run every stage of a compilation on the same inputs, and name the first pass that changed a result to one that the stage
@@ -43,12 +45,14 @@ before does not allow:
   halfulp bisect --dumps all.txt        what mlir-opt or iree-compile printed with --mlir-print-ir-after-all
   halfulp bisect --dumps folder         what they wrote with --mlir-print-ir-tree-dir
   halfulp bisect a.mlir b.mlir c.mlir   the stages as files
+  halfulp bisect --dumps all.txt --grid=4 --input=...   what Triton printed with MLIR_ENABLE_DUMP=1
 
 Each stage is compared with the last stage before it that ran. The verdicts are unchanged (the same text), identical
 (the same bits), refined (the stage before is poison or leaves bits open where they differ), permitted (with the
 reason), known divergence, DIFFERENT, or not run (with the reason). Tensors that became memrefs, results that became
 arguments, and types with as many bits are mapped.
-Without --input, the arguments are generated.
+Without --input, the arguments are generated. The stages of a kernel of Triton are compared by what their ops mean, not
+by the instructions of their target.
 """
 
 
@@ -61,6 +65,7 @@ class BisectArguments(comparing.PassOptions, comparing.ContractOption, comparing
     )
     pass_pipeline: str | None = option("PIPELINE", "run these passes of mlir-opt on the program")
     dumps: str | None = option("PATH", "read the stages from a file or folder of dumps")
+    grid: str | None = option("X,Y,Z", "the number of programs of a kernel of Triton; Y and Z may be left out")
     n: int = amount("the number of inputs to generate (default: 8)", 8)
     vscale: int | None = amount("the factor of the size of scalable vectors")
     max_steps: int = amount("the largest number of ops of one run (default: 100000000)", 100_000_000)
@@ -97,17 +102,39 @@ def bisect_passes(arguments: BisectArguments, sources: Sources) -> int:
     compilation = _compilation(arguments, sources, pipeline, dumps)
     if arguments.keep is not None:
         _keep(compilation, arguments.keep)
+    for stage in compilation.stages:
+        if isinstance(stage.module, Module):
+            stage.module.operation.attributes.pop(_TARGET, None)
     first = _first(compilation)
     if first is None:
         raise Unsupported("no stage can be read", notes=[(None, str(one.module)) for one in compilation.stages[:1]])
     codes = []
     written = _Written([], [])
-    for function, _ in common_functions(first, first, arguments.function):
+    for function in _functions(first, arguments):
         codes.append(_bisected(arguments, sources, compilation, function, pipeline, written))
     return ranked(codes)
 
 
 BISECT = Command(BisectArguments, bisect_passes, _BISECT, comparing.COMPARISON_CODES)
+
+
+def _functions(first: Module, arguments: BisectArguments) -> list[Operation]:
+    """Return the functions of the first stage that are compared: for kernels of Triton the one that is launched. Raise
+    HalfulpError.
+    """
+    if not any(isinstance(evaluator_of(op), Launched) for op in first.body):
+        return [function for function, _ in common_functions(first, first, arguments.function)]
+    kernel = find_entry(first, arguments.function)
+    if arguments.grid is None or not arguments.input:
+        raise InputError(
+            f"@{kernel.symbol_name} is a kernel of Triton: its stages run on one input",
+            hint="give --grid=4,1 and an --input for each argument",
+        )
+    return [kernel]
+
+
+_TARGET = "ttg.target"
+"""The attribute of a module of Triton whose instructions the stages would be run by."""
 
 
 def _first(compilation: compiling.Compilation) -> Module | None:
@@ -179,7 +206,7 @@ def _dumps(arguments: BisectArguments) -> compiling.Dumps | None:
     else:
         dumps = compiling.read_dumps(decode_text(read_file(given)) if given.is_fifo() else compiling.read_text(given))
     if not dumps.passes:
-        raise InputError(f"{given} has no dump: its lines must begin with '// -----// IR Dump After'")
+        raise InputError(f"{given} has no dump: its lines must begin with '// -----// IR Dump'")
     return dumps
 
 
@@ -192,7 +219,9 @@ def _compilation(
     if pipeline is not None:
         return compiling.of_pipeline(stages[0], pipeline)
     assert dumps is not None
-    return compiling.of_dumps(dumps, _reader(arguments), stages[0] if stages else None)
+    of_kernels = any(" tt.func " in dump.text for dump in dumps.passes)  # which mlir-opt does not know
+    read = parse_module if of_kernels else _reader(arguments)
+    return compiling.of_dumps(dumps, read, stages[0] if stages else None)
 
 
 def _read(path: str, arguments: BisectArguments, sources: Sources) -> compiling.Stage:
@@ -243,7 +272,8 @@ def _bisected(
 ) -> int:
     """Run and judge the stages of one function, and return its exit code."""
     profile = refuse_stochastic(profile_named(arguments.profile), "bisect")
-    settings = Settings(profile, vscale=arguments.vscale, max_steps=arguments.max_steps)
+    grid = None if arguments.grid is None else grid_of(arguments.grid)
+    settings = Settings(profile, vscale=arguments.vscale, max_steps=arguments.max_steps, grid=grid)
     inputs = Inputs(
         count=arguments.n,
         seed=arguments.seed,

@@ -187,18 +187,10 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
     if "mma" in keywords:
         keywords["mma"] = options.model_of(keywords["mma"])
     if "grid" in keywords:
-        keywords["grid"] = _grid(keywords["grid"])
+        keywords["grid"] = options.grid_of(keywords["grid"])
     if "random" in keywords:
         keywords["random"] = options.source_of_bits(keywords["random"])
     return {**keywords, "profile": options.profile_named(keywords["profile"])}
-
-
-def _grid(text: str) -> tuple[int, ...]:
-    """Read ``4,1``. Raise InputError."""
-    sizes = text.split(",")
-    if len(sizes) > 3 or not all(size.isdecimal() and int(size) for size in sizes):
-        raise InputError(f"--grid={text}: write one to three positive integers, as in --grid=4,1")
-    return tuple(map(int, sizes))
 
 
 @dataclass(frozen=True)
@@ -268,22 +260,12 @@ def read_inputs(
         what = f"<input {index}>"
         memory = isinstance(type_, MemRefType)
         if isinstance(type_, DialectType) and type_.pointee is not None:
-            values.append(_pointed(text, type_.pointee, what, max_bytes, sources))
+            values.append(options.read_memory(text, type_.pointee, what, max_bytes, sources))
             continue
         value = options.read_value(text, _tensor_type(type_), what, sources, vscale)
         options.check_size(value, what, max_bytes)
         values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
     return tuple(values)
-
-
-def _pointed(text: str, element: Type, what: str, max_bytes: int, sources: Sources) -> Buffer:
-    """Read the memory that an argument of a kernel points to: as many elements as are written, or an array of any shape
-    from a file. Raise HalfulpError.
-    """
-    shape = None if text.startswith("@") else (_count(text),)
-    value = options.read_value(text, TensorType(shape, element), what, sources)
-    options.check_size(value, what, max_bytes)
-    return Buffer.from_numpy(value, max_bytes=max_bytes)
 
 
 def _tensor_type(type_: Type) -> Type:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from halfulp.command.console import EXIT_CODES, fail, say
 from halfulp.command.execution import Sources, read
-from halfulp.command.values import read_value
+from halfulp.command.values import read_memory, read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.closed_programs import ByOps, text_of
@@ -28,9 +28,11 @@ from halfulp.described import flag, option, profile_option, repeated
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir import errors
 from halfulp.interp.ir.operations import Module, Operation, argument_types
-from halfulp.interp.ir.types import MemRefType
+from halfulp.interp.ir.types import DialectType, MemRefType, is_memory
 from halfulp.interp.loading import parse_module
-from halfulp.interp.values.buffers import to_argument
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.value import Value
 from halfulp.release import version_text
 from halfulp.running import find_entry, function_path
 
@@ -117,7 +119,9 @@ def parse(path: str, sources: Sources) -> Module:
 def given_arguments(
     arguments: ProgramOptions, function: Operation, sources: Sources, vscale: int | None = None, memory: bool = False
 ) -> Arguments | None:
-    """Return the arguments of --input, if there are any. ``memory``: the function may have memrefs."""
+    """Return the arguments of --input, if there are any. ``memory``: the function may have memrefs, and pointers if it
+    is a kernel.
+    """
     types = argument_types(function)
     held = next((type_ for type_ in types if isinstance(type_, MemRefType)), None)
     if held is not None and not memory:
@@ -135,11 +139,15 @@ def given_arguments(
             errors.wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)),
             location=function.location,
         )
-    values = []
+    values: list[Value | Buffer] = []
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
         what = f"<input {index}>"
-        values.append(to_argument(read_value(text, type_, what, sources, vscale), type_, what, vscale))
-    return one_input(values, types)
+        if isinstance(type_, DialectType) and type_.pointee is not None:
+            values.append(read_memory(text, type_.pointee, what, Settings.max_bytes, sources))
+        else:
+            values.append(to_argument(read_value(text, type_, what, sources, vscale), type_, what, vscale))
+    held_in = [value.type if is_memory(type_) else type_ for value, type_ in zip(values, types, strict=True)]
+    return one_input(values, held_in)
 
 
 def programs_of(file: str, arguments: ProgramOptions, sources: Sources, count: int) -> list[ClosedProgram]:

@@ -23,6 +23,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, prefixed
 from halfulp.interp.ir.types import code_layout, element_width, runtime_shape
 from halfulp.interp.text.parser import parse_attribute
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
 from halfulp.interp.values.spelling import spell_element, spell_type
 from halfulp.interp.values.value import Value, to_value
@@ -109,6 +110,16 @@ def read_value(
         raise InputError(f"{what}: '{_short(text)}' has no type", hint='write type=elements, as in "4xf32=1 2 3 4"')
     with naming(what, text, sources):
         return _elements(type_, text, vscale)
+
+
+def read_memory(text: str, element: ty.Type, what: str, max_bytes: int, sources: Sources) -> Buffer:
+    """Read the memory that an argument of a kernel points to: as many elements as are written, or an array of any shape
+    from a file. Raise HalfulpError.
+    """
+    shape = None if text.startswith("@") else (len(re.sub(r"[\[\],]", " ", text).split()),)
+    value = read_value(text, ty.TensorType(shape, element), what, sources)
+    check_size(value, what, max_bytes)
+    return Buffer.from_numpy(value, max_bytes=max_bytes)
 
 
 def _elements(type_: ty.Type, text: str, vscale: int | None) -> Value:
@@ -305,6 +316,14 @@ def profile_named(spelling: str) -> Profile:
         return as_profile(spelling)
     except ValueError as error:
         raise InputError(f"--profile: {error}") from None
+
+
+def grid_of(text: str) -> tuple[int, ...]:
+    """Read ``4,1``. Raise InputError."""
+    sizes = text.split(",")
+    if len(sizes) > 3 or not all(size.isdecimal() and int(size) for size in sizes):
+        raise InputError(f"--grid={text}: write one to three positive integers, as in --grid=4,1")
+    return tuple(map(int, sizes))
 
 
 def model_of(spelling: str) -> str:

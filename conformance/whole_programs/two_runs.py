@@ -42,6 +42,7 @@ from halfulp.interp.ir.errors import (
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import concrete, element_width, width_of
 from halfulp.interp.run.batch.program import accesses_together, run_batch
+from halfulp.interp.run.evaluators import Launched, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
@@ -206,7 +207,7 @@ def signature(before: Operation, after: Operation) -> Signature:
         kept = [carried_type(*pair) for pair in zip(inputs, own, strict=True)]
         made = [carried_type(*pair) for pair in zip(results, targets, strict=True)]
         # The contents of memory are compared after the run, so the second version must have it too.
-        lost = any(_is_memory(one) and not _is_memory(two) for one, two in zip(inputs, own, strict=True))
+        lost = any(ty.is_memory(one) and not ty.is_memory(two) for one, two in zip(inputs, own, strict=True))
         if not lost and None not in kept and None not in made and all(map(_is_static_memory, extra)):
             found = Signature(_all(kept), _all(made), out)
     if found is None:
@@ -223,13 +224,9 @@ def _all(found: Sequence[CarriedType | None]) -> tuple[CarriedType, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def _is_memory(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.MemRefType)
-
-
 def _is_static_memory(type_: ty.Type) -> bool:
     shape = ty.shape_of(type_)
-    return _is_memory(type_) and shape is not None and None not in shape
+    return ty.is_memory(type_) and shape is not None and None not in shape
 
 
 # --- input transfer ---------------------------------------------------------------------------------------------------
@@ -267,7 +264,7 @@ class Carrier:
     @property
     def has_memory(self) -> bool:
         """Tell whether the version has memory among its arguments and results."""
-        return any(_is_memory(each.target) for each in (*self.signature.arguments, *self.signature.results))
+        return any(ty.is_memory(each.target) for each in (*self.signature.arguments, *self.signature.results))
 
     def call(self, part: Part, row: int) -> Call:
         """Return one input as a call of the version."""
@@ -293,7 +290,7 @@ class Carrier:
         contents = [
             each.to_source(_loaded(buffer))
             for each, buffer in zip(mapped.arguments, given, strict=False)
-            if isinstance(each.source, ty.MemRefType)
+            if ty.is_memory(each.source)
         ]
         return (*self.returned(results), *contents)
 
@@ -485,6 +482,8 @@ class Version:
         if self.output is not None:
             self.output.items = []
             run.outside = None if self._unknown is None else self._unknown(number, self.output.items)
+        if isinstance(evaluator_of(self.function), Launched):
+            return self._alone.run(self.function, arguments, run.outside), 0
         run.steps = steps
         frame = Frame(self._alone.function(self.function), run, None, (), None)
         try:

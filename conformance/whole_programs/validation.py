@@ -490,7 +490,7 @@ def _over_one_lane(
 
 def outputs_of(function: Operation) -> tuple[str, ...]:
     """Return the names of the values that are compared: the results, then the contents of memory after the run."""
-    memory = [number for number, type_ in enumerate(argument_types(function)) if isinstance(type_, ty.MemRefType)]
+    memory = [number for number, type_ in enumerate(argument_types(function)) if ty.is_memory(type_)]
     results = (f"result {number}" for number in range(len(result_types(function))))
     return (*results, *(f"argument {number} after the run" for number in memory))
 

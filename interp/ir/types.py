@@ -249,6 +249,11 @@ class DialectType(Type):
         return f"!{self.dialect}.{self.mnemonic}"
 
 
+def is_memory(type_: Type) -> bool:
+    """Tell whether a caller gives memory for a type: for a memref, and for a pointer whose elements are known."""
+    return isinstance(type_, MemRefType) or (isinstance(type_, DialectType) and type_.pointee is not None)
+
+
 def is_place(type_: Type) -> bool:
     """Tell whether values of a type say where something is: an index, or what a dialect uses as a pointer."""
     return isinstance(type_, IndexType | DialectType)

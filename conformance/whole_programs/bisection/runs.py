@@ -82,8 +82,12 @@ class Dumps:
 
 
 def read_dumps(text: str) -> Dumps:
-    """Read the dumps of a text. Text before the first header is ignored, and dumps before passes are left out."""
+    """Read the dumps of a text. Text before the first header is ignored, and dumps before passes are left out, unless
+    there are no others, as Triton prints them: then the dump before a pass is that after the pass in front of it.
+    """
     headers = list(HEADER.finditer(text))
+    if headers and all(header["when"] == "Before" for header in headers):
+        return _between(headers, text)
     ends = [header.start() for header in headers[1:]] + [len(text)] * bool(headers)
     found, said = [], ""
     for header, end in zip(headers, ends, strict=True):
@@ -95,6 +99,26 @@ def read_dumps(text: str) -> Dumps:
             failed = header["failed"] is not None
             found.append(Dump(header["name"], argument_of(header), header["op"] or "", body, failed))
     return Dumps(tuple(found), said.strip())
+
+
+def _between(headers: Sequence[re.Match[str]], text: str) -> Dumps:
+    """Read dumps before passes. The first one is the original program. Those of passes on functions are left out: they
+    are parts of a pass on the module.
+    """
+    found: list[Dump] = []
+    last = ("the program", "", "")
+    for header, end in zip(headers, [*(header.start() for header in headers[1:]), len(text)], strict=True):
+        if header["op"] not in (None, "builtin.module"):
+            continue
+        body = text[header.end() : end]
+        other = _OTHER_DUMP.search(body)
+        found.append(Dump(*last, body if other is None else body[: other.start()]))
+        last = header["name"], argument_of(header), header["op"] or ""
+    return Dumps(tuple(found))
+
+
+_OTHER_DUMP = re.compile(r"^(?:// -----// |\*\*\* IR Dump |[^\s#].*?Warning: |; ModuleID)", re.MULTILINE)
+"""A pattern that finds what a tool prints behind a module: dumps inside of a pass, warnings, and LLVM IR."""
 
 
 def read_folder(folder: Path) -> Dumps:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command import Command
 from fake_mlir_opt import FakeOpt
@@ -36,6 +37,35 @@ def test_stages_as_files(command: Command, write: Any) -> None:
     code, out, _ = command("bisect", *names[:2])
     assert code == 0
     assert out.endswith("no difference in 1 stage\n")
+
+
+ROOT = Path(__file__).parents[3]
+QUANT = "tests/data/triton/fp8_group_quant"
+
+
+@each_row(
+    # Three of the eight scales; the pass is that of the facts. AMD has a division that is rounded correctly.
+    ("examples/group_quant_passes.txt", 3, "CanonicalizerPass", {"equal": 2053, "mismatch": 3}),
+    (f"{QUANT}.gfx942.dumps.txt", None, "", {}),
+)
+def test_dumps_of_triton(
+    dumps: str, guilty: int | None, name: str, elements: dict[str, int], command: Command, write: Any
+) -> None:
+    recorded = np.load(ROOT / f"{QUANT}.npz")
+    np.save("x.npy", recorded["in_x"])
+    inputs = ["--input=@x.npy", f"--input=1024xf8E4M3FN={' 0' * 1024}", f"--input=8xf32={' 0' * 8}", "--input=1024"]
+    code, out, _ = command("bisect", "--dumps", str(ROOT / dumps), "--grid=8", *inputs, "--json")
+    found = json.loads(out)
+    assert (code, found["guilty"]) == (0 if guilty is None else 1, guilty)
+    if guilty is not None:
+        stage = found["stages"][guilty]
+        assert (stage["pass"], stage["elements"]) == (name, elements)
+        assert stage["ground"] == "a quotient became the product with a reciprocal (nothing allows it)"
+        # As many as differ between the two chips.
+        assert np.count_nonzero(recorded["cuda90_s"] != recorded["gfx942_s"]) == elements["mismatch"]
+    code, _, err = command("bisect", "--dumps", str(ROOT / dumps))
+    assert code == 2
+    assert "give --grid=4,1 and an --input for each argument" in err
 
 
 def test_the_page_has_the_guilty_stage_open(command: Command, write: Any) -> None:
@@ -81,7 +111,7 @@ def test_dumps_as_a_file_and_as_a_folder(command: Command, write: Any) -> None:
     (["f.mlir", "f.mlir", "--reduce=r.md"], "--reduce can be used only with --pass-pipeline: the passes run again"),
     (["-", "-"], "only one stage can be the standard input"),
     (["--dumps=absent"], "absent: No such file or directory"),
-    (["--dumps=f.mlir"], "f.mlir has no dump: its lines must begin with '// -----// IR Dump After'"),
+    (["--dumps=f.mlir"], "f.mlir has no dump: its lines must begin with '// -----// IR Dump'"),
     (["f.mlir", "f.mlir", "--function=g"], "there is no function @g with a body in the first version"),
 )
 def test_wrong_use(arguments: list[str], message: str, command: Command, write: Any) -> None:
