@@ -720,6 +720,9 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "llvm.amdgcn.ds.bpermute": Machine._permute,
     "llvm.amdgcn.perm": Machine._bytes_permuted,
     "llvm.amdgcn.ballot": Machine._ballot,
+    "llvm.ctpop": _by_element(
+        lambda a: np.unpackbits(a.view(np.uint8).reshape(len(a), -1), axis=1).sum(axis=1).astype(a.dtype)
+    ),
     "llvm.nvvm.prmt": Machine._prmt,
     "llvm.amdgcn.mfma": lambda m, e, n, v: warp_units.mfma(m, e, n, v),
     "llvm.amdgcn.readfirstlane": lambda m, e, n, v: m.take(v[0], np.zeros(m.threads, np.intp)),
