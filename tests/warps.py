@@ -425,6 +425,9 @@ class Machine:
             source, inside = lane - (control & 15), lane % 16 >= (control & 15)
         elif control < 0x130:
             source = row * 16 + (lane - (control & 15)) % 16
+        elif control in (0x130, 0x138):
+            source = lane + (1 if control == 0x130 else -1)
+            inside = (source >= 0) & (source < self.lanes)
         elif control in (0x140, 0x141):
             source = lane ^ (15 if control == 0x140 else 7)
         elif control == 0x142:
