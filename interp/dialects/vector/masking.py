@@ -26,6 +26,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.steps import general_step
 from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
+from halfulp.interp.verifier import problem_of
 
 # --- transfers --------------------------------------------------------------------------------------------------------
 #
@@ -220,6 +221,8 @@ def verify(op: Operation) -> str | None:
         return "expects all the results from the MaskableOpInterface to match all the values returned by the terminator"
     if [result.type for result in inner.results] != [result.type for result in op.results]:
         return "expects result type to match maskable operation result type"
+    if (problem := problem_of(inner)) is not None:  # the mask of an invalid op is not known
+        raise problem
     expected = _MASKABLE[inner.name][0](inner)
     if op.operands[0].type != expected:
         return f"expects a '{expected}' mask for the maskable operation"

@@ -429,3 +429,22 @@ def test_vectors_too_large_are_refused(op: str) -> None:
         hu.load(
             "func.func @f(%v: vector<9000000000xi8>) {\n  vector.to_elements %v : vector<9000000000xi8>\n  return\n}"
         )
+
+
+@each_row(
+    # MLIR 22.1.8 and 24.0.0git crash: they ask the op for the type of its mask before they verify it.
+    ("vector.contract {indexing_maps = [#ik, #kj, #ij], iterator_types = [\"parallel\", \"parallel\", \"reduction\"], "
+     "kind = #vector.kind<add>} %x, %y, %y : vector<2x2x1xf32>, vector<2x2xf32> into vector<2x2xf32>",
+     "'vector.contract' op expected indexing map 0 to have 3 number of outputs"),
+    ("vector.multi_reduction <add>, %x, %y [4] : vector<2x2x1xf32> to vector<2x2xf32>",
+     "'vector.multi_reduction' op"),
+)  # fmt: skip
+def test_an_invalid_op_inside_a_mask_is_an_error_of_this_op(op: str, message: str) -> None:
+    maps = "#ik = affine_map<(i, j, k) -> (i, k)>\n#kj = affine_map<(i, j, k) -> (k, j)>\n"
+    text = (
+        maps + "#ij = affine_map<(i, j, k) -> (i, j)>\n"
+        "func.func @f(%m: vector<2x2x2xi1>, %x: vector<2x2x1xf32>, %y: vector<2x2xf32>) {\n"
+        f"  %r = vector.mask %m {{ {op} }} : vector<2x2x2xi1> -> vector<2x2xf32>\n  return\n}}\n"
+    )
+    with pytest.raises(hu.VerifyError, match=message):
+        hu.parse(text)
