@@ -470,7 +470,7 @@ def _compares(
     x, y = (_shadowed(meaning.operand, *each) for each in zip(codes, shadows, strict=True))
     side, known = order(x, y)
     answers = np.array(_answers(meaning.predicate))[side + 1]
-    # Of numbers that are no numbers the exact run knows what this one knows, if it has them.
+    # Of NaNs the exact run knows what this one knows, if it has them.
     certain = known | (is_exact(x) & is_exact(y))
     differs = known & (answers != (result != 0))
     always = len(set(_answers(meaning.predicate))) == 1

@@ -361,7 +361,7 @@ def _fused(result: Floats, x: Shadowed, y: Shadowed, z: Shadowed) -> Errors:
 
 def _largest(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
     """Return the errors of a maximum: the larger exact number, if it is known which one that is. Otherwise the largest
-    exact number is no farther from the largest middle than the wider radius.
+    exact number is not farther from the largest middle than the wider radius.
     """
     own = _convert(result, Shadowed(np.maximum(x.value, y.value), NOTHING, NOTHING)).own
     first, second = (_convert(result, each).total for each in (x, y))

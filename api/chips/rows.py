@@ -144,7 +144,7 @@ def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
 
 
 def _check_exact(d: Any, type: str) -> None:
-    """Raise InputError if results that are numbers of Python are no values of their type: a unit did not give them."""
+    """Raise InputError if results that are numbers of Python are not values of their type: a unit did not give them."""
     if not isinstance(d, (list, tuple, str, int, float, *numbers.TYPES)) or isinstance(d, np.generic):
         return
     taken = taken_as(d, "d")

@@ -274,7 +274,7 @@ class _Chunk:
             # Without a wider format the correctly rounded result stands for the exact one.
             both = [ranks(self.fmt, codes[numbers]) for codes in (self.results, self.expected)]
             self.errors[numbers] = [float(own - right) for own, right in zip(*both, strict=True)]
-        # Profiles and formats may flush or saturate: what is correct then is no error, however far the real result is.
+        # Profiles and formats may flush or saturate: a correct result is not an error, however far it is.
         most = 0.5 if self.asked.rounding in _TO_NEAREST else 1.0
         self.errors[~self.differs & (np.abs(self.errors) > most)] = 0
         sizes: Floats = np.abs(self.errors[numbers])

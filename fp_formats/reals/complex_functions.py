@@ -6,7 +6,7 @@ it is positive; if it leaves a part open, that part is NaN. On the axes both par
 
 - By Lindemann and Weierstrass, the exponentials of different algebraic numbers are independent, so that no part of exp,
   sinh, cosh, tanh and logistic is algebraic off the axes. An angle and the logarithm of a magnitude are transcendental
-  or 0; the magnitude is 1 for dyadic parts on the axes alone, since a power of 4 is no other sum of two squares.
+  or 0; the magnitude is 1 for dyadic parts on the axes alone, since a power of 4 is not the sum of two other squares.
 - Roots and quotients are decided by integers.
 - A power is algebraic for rational exponents alone (Gelfond and Schneider), and a part is 0 where the angle of the base
   is a multiple of 45 degrees alone (Baker).

@@ -579,7 +579,7 @@ _RULES: dict[type, Callable[[Any], str | None]] = {
 class Code:
     """A row of a table: how bytecode encodes attributes or types of a class. ``take`` returns the values of an object's
     fields, or None if the row does not fit the object. ``make`` returns the object with such values, or None if there
-    is no such object.
+    is not such an object.
     """
 
     number: int

@@ -226,7 +226,7 @@ _PARTS: Mapping[type, tuple[str, ...]] = {
     ty.TensorType: ("element", "encoding"),
     ty.MemRefType: ("element", "layout", "memory_space"),
 }
-"""The fields of attributes and types that have others inside, in the order of printing. None is no part."""
+"""The fields of attributes and types that have others inside, in the order of printing. None is not a part."""
 
 
 def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:

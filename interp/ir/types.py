@@ -241,7 +241,7 @@ class DialectType(Type):
 
     @property
     def pointee(self) -> Type | None:
-        """The type of the elements to which a value points; None if it is no pointer. A caller gives their memory."""
+        """The type of the elements to which a pointer points; None for other types. A caller gives their memory."""
         return None
 
     def spell(self, names: Mapping[object, str]) -> str:

@@ -36,7 +36,7 @@ from halfulp.semantics.shadows import UNIT, Floats, Shadow
 FEWEST_EACH = 32
 """The numbers of an op from which on arrays pay."""
 _MOST_STEPS = 1 << 15
-"""The most steps of a fold that is no sum: each is judged by itself."""
+"""The most steps of a fold that is not a sum: each is judged by itself."""
 _CLOSE = 2.0**-6
 """The radius, relative to an error, up to which it is known closely enough to tell where it came from."""
 _BLOCK = 1 << 16

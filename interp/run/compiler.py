@@ -225,7 +225,7 @@ class FunctionCompiler(evaluators.Compiler):
                 steps += pieces.add(op, self._kernel_of_elements(op, evaluator) if joins else None, own)
         if not block.operations:
             raise Unsupported("the block ends without a terminator", location=self.function.location)
-        if cost:  # the last op is no terminator that halfulp executes
+        if cost:  # the last op is not a terminator that halfulp executes
             raise unsupported(block.operations[-1])
         self._after = outer
 

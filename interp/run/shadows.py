@@ -528,7 +528,7 @@ class _Judging:
         found.total.take_block(total / ulp, self._shape, first)
         exact = value + judged.total.error
         relative = total / np.abs(exact)
-        # 0 / 0 is no error; that of a number which stands for 0 is infinite.
+        # 0 / 0 is not an error; that of a number which stands for 0 is infinite.
         found.relative.take_block(relative if exact.all() else np.where(total != 0, relative, 0.0), self._shape, first)
         found.radius = max(found.radius, float((radius / ulp).max(initial=0.0)))
 

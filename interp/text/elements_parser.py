@@ -460,7 +460,7 @@ def _blob_elements(parser: ElementsParser, index: int, type: ElementsType, start
         parser.error("expected string containing hex digits starting with `0x`", index)
     attribute = elements_of_blob(data, type, parser.schema)
     if attribute is None and type.element == ty.I1 and len(data) == ty.element_count(type) and max(data) <= 1:
-        # StableHLO prints the layout of newer MLIR. One byte may be of either layout, so it is no splat.
+        # StableHLO prints the layout of newer MLIR. One byte may be of either layout, so it is not a splat.
         attribute = elements_of_blob(data, type, Schema.LLVM24)
     if attribute is None:
         parser.error(f"elements hex data size is invalid for provided type: '{type}'", start)

@@ -551,7 +551,7 @@ class Explainer:
         wanted = wanted or [each for each in one.operands if isinstance(self._before.made(each), Node)]
         for numbers, names in _fronts(self._after, after, wanted, constants):
             if name in names or (len(names) == 1 and names <= FUNCTIONS and len(wanted) == len(one.operands)):
-                return None  # another function of the same operands is no formula
+                return None  # another function of the same operands is not a formula
             self._spend(1)
             for order in product(numbers, repeat=len(wanted)):
                 pairs = list(zip(wanted, order, strict=True))

@@ -364,10 +364,10 @@ def _wraps(run: Run, pointer: mem.Pointer, terms: Sequence[tuple[int, int]], str
         signed, unsigned = signed + product, unsigned + plain
         for number in (product, signed) if strict & _NUSW else ():
             if not -(1 << 63) <= number < 1 << 63:
-                return f"nusw: {number} bytes are no signed number of 64 bits"
+                return f"nusw: {number} bytes do not fit in a signed number of 64 bits"
         for number in (plain, unsigned) if strict & _NUW else ():
             if number > mem.ADDRESS_MASK:
-                return f"nuw: {number} bytes are no unsigned number of 64 bits"
+                return f"nuw: {number} bytes do not fit in an unsigned number of 64 bits"
     address = mem.address_of(run, pointer)
     if strict & _NUSW and not 0 <= address + signed <= mem.ADDRESS_MASK:
         return f"nusw: {described(run, pointer)} and {signed} bytes wrap around"

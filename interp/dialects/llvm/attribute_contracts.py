@@ -46,7 +46,7 @@ def is_null(pointer: Pointer) -> bool:
 def _aligned(run: Run, pointer: Pointer, number: int) -> str | None:
     if is_power_of_two(number):
         return unaligned(run, pointer, number, "the pointer")
-    return None if is_null(pointer) else f"{number} is no power of two, and the pointer is not null"
+    return None if is_null(pointer) else f"{number} is not a power of two, and the pointer is not null"
 
 
 def _accessible(run: Run, pointer: Pointer, number: int) -> str | None:

@@ -89,7 +89,7 @@ _EMPTY = at.ArrayAttr(())
 
 
 def _leaves(type_: ty.Type, path: tuple[int, ...] = ()) -> Iterator[tuple[ty.Type, tuple[int, ...]]]:
-    """Yield the types in nested tuples, each with its place; a type that is no tuple itself."""
+    """Yield the types in nested tuples, each with its place; a type that is not a tuple itself."""
     if not isinstance(type_, ty.TupleType):
         yield type_, path
         return

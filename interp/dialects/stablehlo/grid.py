@@ -289,7 +289,7 @@ def _roots(op: Operation, values: Sequence[tuple[Value, ...]], place: int) -> li
     roots = [int(root) for root in signed_numbers(op, values[place][-1], "a root")]
     for root in roots:
         if not 0 <= root < len(values):
-            raise undefined(op, f"the root {root} is no place in a group of {len(values)} processes")
+            raise undefined(op, f"the root {root} is not a place in a group of {len(values)} processes")
     return roots
 
 
@@ -389,7 +389,7 @@ def _receive(op: Operation, compiler: Compiler) -> Action:
         here, process = _Waiting(frame, op, (), results), grid.process_of(frame)
         pairs = _pairs(op)
         if pairs and all(pair[1] != process for pair in grid.groups(op, pairs)):
-            raise undefined(op, f"process {process} receives, but is no target of source_target_pairs")
+            raise undefined(op, f"process {process} receives, but is not a target of source_target_pairs")
         way = channel, process if pairs else None
         if grid.sent.get(way):
             here.resume([*grid.sent[way].pop(0), _TOKEN])

@@ -472,7 +472,7 @@ class FunctionLowering:
         return [self.word(value) for value in values]
 
     def place(self, value: SSAValue) -> Memref:
-        """Return the memref that a value is. Raises NotCompiled if the value is no memref."""
+        """Return the memref that a value is. Raises NotCompiled if the value is not a memref."""
         found = self._values[value]
         if not isinstance(found, Memref):
             raise NotCompiled(f"a value of type '{value.type}' where memory is expected")
