@@ -34,6 +34,7 @@ _EXPORTS: Mapping[str, str] = {
     "compare_targets": "halfulp.importing.targets",
     "from_triton": "halfulp.importing.kernels",
     "launch": "halfulp.importing.kernels",
+    "same_order": "halfulp.importing.orders",
     # Compilations
     "bisect": "halfulp.bisecting",
     # Running

@@ -37,6 +37,7 @@ from halfulp.importing.kernels import launch as launch
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
+from halfulp.importing.orders import same_order as same_order
 from halfulp.importing.targets import compare_targets as compare_targets
 from halfulp.importing.torch_programs import from_torch as from_torch
 from halfulp.interp.ir.errors import BytecodeError as BytecodeError
@@ -154,6 +155,7 @@ __all__ = [
     "round",
     "round_rows",
     "run",
+    "same_order",
     "semantics_version",
     "sensitivity",
     "sum",

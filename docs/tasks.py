@@ -385,6 +385,21 @@ def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 x, y = np.float32([0.58, 0.82, 3]), np.zeros(3, np.float32)
 print(hu.compare_targets(squares[(2,)], x, y, 3, targets=[None, "cuda:90"], BLOCK=2))
 """,
+            "same_order": """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def total(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    tl.store(y_ptr, tl.sum(tl.load(x_ptr + tl.arange(0, BLOCK))))
+
+
+few, many = (
+    hu.from_triton(total, "*fp32:16, *fp32:16", {"BLOCK": 1024}, target="cuda:90", num_warps=warps) for warps in (4, 8)
+)
+print(hu.same_order(few, many).same)
+""",
         },
         needs=("triton",),
     ),

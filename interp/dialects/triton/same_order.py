@@ -8,6 +8,7 @@ that it makes of the elements along its axis, each dot by its instruction and th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from halfulp.interp.dialects.triton import orders
@@ -21,6 +22,7 @@ from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, PointerType
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.settings import Settings
@@ -271,11 +273,17 @@ def same_order(one: Module, other: Module, settings: Settings | None = None) -> 
 Sum = tuple[Operation, _Expressions, Target, Contraction, Settings]
 
 
+def _place(op: Operation) -> str:
+    """Return the file, line and column of an op."""
+    place = file_position(op.location)
+    return str(op.location) if place is None else f"{PurePath(place.file).name}:{place.line}:{place.column}"
+
+
 def _compared(sums: Sequence[Sequence[Sum]]) -> tuple[bool | None, str]:
     if len(sums[0]) != len(sums[1]):
         return None, f"one kernel has {len(sums[0])} sums there, the other {len(sums[1])}"
     for pair in zip(*sums, strict=True):
-        where = " and ".join(str(each[0].location) for each in pair)
+        where = " and ".join(dict.fromkeys(_place(each[0]) for each in pair))
         try:
             first, second = (_signature(*each) for each in pair)
         except (ValueError, HalfulpError) as error:

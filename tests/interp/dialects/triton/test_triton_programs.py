@@ -15,7 +15,6 @@ import pytest
 from tables import each_row
 
 import halfulp as hu
-from halfulp.interp.dialects.triton.same_order import same_order
 
 PROGRAMS = Path(__file__).parents[3] / "data" / "triton"
 DTYPES = {
@@ -172,8 +171,12 @@ def test_more_warps_may_add_in_another_order() -> None:
     more = text.replace("warpsPerCTA = [4", "warpsPerCTA = [8").replace('num-warps" = 4', 'num-warps" = 8')
     first, second = hu.parse(text), hu.parse(more)
     # A row lies in one warp; a column is added over the registers of a thread, its lanes and the warps.
-    assert [(each.argument, each.same) for each in same_order(first, second)] == [(1, True), (2, False)]
-    assert [(each.argument, each.same) for each in same_order(first, first)] == [(1, True), (2, True)]
+    found = hu.same_order(first, second)
+    assert [each[:2] for each in found.outputs] == [("argument 1", True), ("argument 2", False)]
+    assert found.same is False
+    assert hu.same_order(text, first).same is True
+    with pytest.raises(hu.errors.InputError, match="a module has none"):
+        hu.same_order(text, "func.func @f() { return }")
     sums = []
     for module in (first, second):
         arrays = np.array(wide("tile_sums")["in_x"]), np.zeros(32, np.float32), np.zeros(64, np.float32)
