@@ -157,7 +157,10 @@ class _Lines(texts.Lines):
         number = _COUNT.fullmatch(text)
         if number:
             self.count = int(number[1])
-        if not self._in_main or not text.startswith("%"):
+        self.inside = self._in_main and text.startswith("%")
+        if not self.inside:
+            if self._row:
+                raise ValueError("a constant of the vector before is missing")
             return []
         constant = _CONSTANT.fullmatch(text)
         if constant is None:

@@ -210,12 +210,17 @@ class RowText:
             for column in self.columns
         ]
         unknown: list[_Piece] = []
+        read = set[tuple[int, int]]()
         for piece in self._pieces:
             table = _two_values() if piece.size == 2 else _one_value()
             values = np.take(table, self._view(text, piece, rows))
             if values.max(initial=0) >= _UNKNOWN:
                 unknown.append(piece)
-            stored[piece.column][:, piece.byte] = values
+            kept = stored[piece.column][:, piece.byte]
+            if (piece.column, piece.byte) in read:  # a field that the row repeats
+                bad |= kept != values
+            read.add((piece.column, piece.byte))
+            kept[:] = values
         chunk = tuple(_from_bytes(part, column.width) for part, column in zip(stored, self.columns, strict=True))
         if unknown:
             bad |= self._strange(grid, chunk, unknown, stored)
@@ -326,6 +331,8 @@ class Lines(ABC):
         self.columns = columns
         #: The number of rows that the file tells; None until it is told.
         self.count: int | None = None
+        #: Whether the last line that was read is inside of a row, which then has more lines than one.
+        self.inside = False
 
     @abstractmethod
     def read(self, text: str, done: int) -> Iterable[Sequence[str]]:
@@ -421,7 +428,8 @@ def _line_by_line(
     words: list[Sequence[str]] = []
     numbers: list[int] = []
     place = lines = 0
-    while lines < most:
+    # Regular rows are looked for only where a row begins.
+    while lines < most + line.inside * (len(columns) + 1):
         end = source.data.find(b"\n", place)
         if end < 0 and not source.ended:
             if len(source.data) - place > LONGEST:
