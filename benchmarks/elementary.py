@@ -40,7 +40,7 @@ def rows() -> Iterator[Row]:
         measure = partial(tensor, name, "f32", 4_000_000)
         yield Row(group, f"{name} of f32", measure, "NumPy f64", Target(beside=(2, 2)))
     for name in FUNCTIONS:
-        yield Row(group, f"{name} of f64", partial(tensor_f64, name), "gmpy2", Target(most=3000))
+        yield Row(group, f"{name} of f64", partial(tensor_f64, name), "gmpy2", Target(most=300))
     for name, ufunc in PAIRS.items():
         for type_ in ("f8E4M3FN", "bf16", "f32"):
             target = Target(most=3) if type_ == "f8E4M3FN" else Target()
@@ -99,7 +99,7 @@ def tensor_f64(name: str, sizes: Sizes) -> Measured:
         import gmpy2
     except ImportError:
         raise Absent("gmpy2 is not installed") from None
-    x = _operand(name, "f64", sizes.exact // 10)
+    x = _operand(name, "f64", min(sizes.elements, 200_000))
     module, function = hu.load(_program(f"math.{name}", "f64", x.size)), getattr(gmpy2, name)
 
     def theirs() -> Any:

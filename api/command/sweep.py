@@ -19,7 +19,15 @@ from halfulp.command.recipe import recipe_of
 from halfulp.conformance.ops.jobs import process_pool
 from halfulp.conformance.vectors.coverage import coverage_of
 from halfulp.conformance.vectors.metadata import METADATA
-from halfulp.conformance.vectors.packing import FORMAT_NAMES, NO_SHARDS, PACKINGS, UNMARKED, Unmarked, packing_named
+from halfulp.conformance.vectors.packing import (
+    FORMAT_NAMES,
+    NO_SHARDS,
+    ONLY_DIGESTS,
+    PACKINGS,
+    UNMARKED,
+    Unmarked,
+    packing_named,
+)
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
 from halfulp.conformance.vectors.shards.directory import SweepPlan, sized_as_in, tidy
 from halfulp.conformance.vectors.shards.shard import rows_by_time, sweep_shards
@@ -30,7 +38,7 @@ from halfulp.golden.recipes import RecipeOptions
 from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir.errors import InputError
 
-SHARD_FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
+SHARD_FORMATS = (*(name for name in FORMAT_NAMES if name not in NO_SHARDS), ONLY_DIGESTS)
 
 _ABOUT = f"""\
 Compute a large set of vectors in shards that take a few seconds. Each shard is a file, named by its content:
@@ -44,7 +52,7 @@ SPEC is an op or a program, with the options below. Or it is a JSON file: the me
 hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
 again. The digest of the sweep does not depend on the shards, on the workers or on their order.
 
-Formats: {", ".join(SHARD_FORMATS)}.
+Formats: {", ".join(SHARD_FORMATS)}. With {ONLY_DIGESTS}, no rows are kept.
 """
 
 
@@ -71,7 +79,7 @@ class SweepArguments(RecipeOptions):
 
     flags: bool | None = option(
         None,
-        "a column of exception flags (default: none, because flags need the slower exact path)",
+        "a column of exception flags (default: none)",
         action=argparse.BooleanOptionalAction,
     )
     subject: str = argument("SPEC", "an op such as arith.addf, an MLIR file, or a JSON file")

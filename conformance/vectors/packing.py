@@ -30,6 +30,8 @@ FORMAT_NAMES = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", 
 
 NO_SHARDS = ("mlir",)
 """Formats without sweeps: nobody can use a program of millions of calls."""
+ONLY_DIGESTS = "digest"
+"""The format of a sweep that keeps the digests of its shards, and no rows."""
 
 Unmarked = Literal["refuse", "drop", "canonical"]
 UNMARKED: tuple[Unmarked, ...] = get_args(Unmarked)

@@ -7,14 +7,14 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, SetInFormat, Written, with_file
-from halfulp.conformance.vectors.packing import FORMAT_NAMES, Unmarked
+from halfulp.conformance.vectors.packing import FORMAT_NAMES, ONLY_DIGESTS, Unmarked
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.ir.errors import InputError
 
 
 def format_named(name: str) -> Format:
     """Return the format of a name. Raises InputError with the choices."""
-    if name not in FORMAT_NAMES:
+    if name not in (*FORMAT_NAMES, ONLY_DIGESTS):
         raise InputError(
             f"unknown format '{name}'; the formats are {', '.join(FORMAT_NAMES)}", hint=did_you_mean(name, FORMAT_NAMES)
         )

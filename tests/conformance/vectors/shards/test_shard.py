@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from multiprocessing import active_children
@@ -28,7 +29,7 @@ from halfulp.conformance.vectors.computation import ProgramComputation
 from halfulp.conformance.vectors.formats import read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import MERGED, METADATA
-from halfulp.conformance.vectors.packing import NO_SHARDS
+from halfulp.conformance.vectors.packing import NO_SHARDS, ONLY_DIGESTS
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.conformance.vectors.shards import shard as sharding
 from halfulp.conformance.vectors.shards.directory import LAYOUT, MOST_ROWS, SweepPlan, begin_layout, generator, recorded
@@ -344,6 +345,19 @@ def test_every_format_holds_the_shards(format: str, tmp_path: Path, whole: tuple
         for chunk in read_vectors(BytesIO(raw), format, plan.columns, Options(count=entry["count"])):
             digest.update(chunk)
     assert digest.hexdigest() == plan.recipe.vectors().digest()
+
+
+def test_a_sweep_that_keeps_only_digests(tmp_path: Path) -> None:
+    plan = SweepPlan(add_f8().recipe, ONLY_DIGESTS, shard_rows=1 << 14, leaf_rows=1 << 14)
+    found = sweep_shards(plan, tmp_path)
+    of_files = sweep_shards(replace(plan, format="npz"), tmp_path / "files")
+    assert (found.digest, found.rows) == (of_files.digest, of_files.rows)
+    assert sweep_shards(plan, tmp_path).kept == found.of
+    shards = sorted(tmp_path.glob("*.digest"))
+    assert len(shards) == found.of
+    assert not any(path.stat().st_size for path in shards)
+    with pytest.raises(InputError, match="kept only digests"):
+        read_vectors(BytesIO(), ONLY_DIGESTS)
 
 
 def test_the_formats_without_shards() -> None:
