@@ -22,7 +22,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, limb_count, storage_dtype
-from halfulp.fp_formats.paths.array_loop import applied
+from halfulp.fp_formats.paths.array_loop import applied, loop_for
 from halfulp.fp_formats.paths.words import Word
 
 Words = npt.NDArray[np.uint64]
@@ -90,8 +90,8 @@ def _encrypted(counters: Sequence[Any], key: tuple[Any, Any], upper: Callable[[A
     return a, b, c, d
 
 
-def _philox_block(number: Word, op: Word, run: Word, key: Word) -> Word:
-    """Describe `philox` on machine words: a block of 128 bits, its first word lowest.
+def _philox_block(number: Word, op: Word, run: Word, key: Word) -> tuple[Word, Word]:
+    """Describe `philox` on machine words: both halves of a block, in each of them the first word lowest.
 
     ``number``: the low half of the counter, of 64 bits like ``key``. ``op``, ``run``: of 32 bits.
     """
@@ -101,8 +101,7 @@ def _philox_block(number: Word, op: Word, run: Word, key: Word) -> Word:
 
     counters = number & _LOW, upper(number), op.resized(64), run.resized(64)
     a, b, c, d = _encrypted(counters, (key & _LOW, upper(key)), upper)
-    made: Word = (a | b << 32).resized(128) | (c | d << 32).resized(128) << 64
-    return made
+    return a | b << 32, c | d << 32
 
 
 @dataclass(frozen=True)
@@ -146,10 +145,13 @@ class Philox:
         return words if self.bits == 32 else np.bitwise_and(words, np.uint32((1 << self.bits) - 1), out=words)
 
     def _of_one_run(self, numbers: Words, op: int, run: int) -> npt.NDArray[np.uint32]:
-        given = np.array(op, np.uint32), np.array(run, np.uint32), np.array(self.seed, np.uint64)
-        by_code = applied(_philox_block, (64, 32, 32, 64), (numbers, *given), _no_refusals)
-        if by_code is not None and sys.byteorder == "little":
-            return by_code.codes.view(np.uint32)
+        alone = (False, True, True, True)
+        loop = loop_for(_philox_block, (64, 32, 32, 64), alone, numbers.size, results=2) if numbers.size else None
+        if loop is not None and sys.byteorder == "little":
+            given = [np.full(1, op, np.uint32), np.full(1, run, np.uint32), np.full(1, self.seed, np.uint64)]
+            low, high = (np.empty(numbers.size, np.uint64) for _ in range(2))
+            loop.run([numbers, *given], [low, high], numbers.size)
+            return np.stack([low, high], axis=-1).view(np.uint32)
         return self._blocks(numbers, op, run).astype(np.uint32)
 
     def _blocks(self, numbers: Words, op: int, run: int | Words) -> Words:
@@ -164,7 +166,7 @@ class Philox:
 
 
 def _no_refusals(*_: Codes) -> ArrayResult:
-    raise AssertionError("the descriptions of sources refuse nothing")
+    raise AssertionError("the description of a register refuses nothing")
 
 
 def _is_range(positions: Words) -> bool:

@@ -388,10 +388,10 @@ def _waiting(
 
 
 def loop_for(
-    implementation: Implementation, widths: tuple[int, ...], splats: tuple[bool, ...], elements: int
+    implementation: Implementation, widths: tuple[int, ...], splats: tuple[bool, ...], elements: int, results: int = 1
 ) -> ArrayLoop | None:
     """Return the loop of one op; None if NumPy computes this number of elements faster."""
-    return _waiting(implementation, widths, splats).get(elements)
+    return _waiting(implementation, widths, splats, results).get(elements)
 
 
 def applied(
