@@ -5,7 +5,7 @@ functions are both made from it.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import partial
 from typing import Any, ClassVar
@@ -48,9 +48,10 @@ def choice(choices: Iterable[Any], help: str, default: Any = None, **keywords: A
     return option(None, help, default, choices=choices, **keywords)
 
 
-def argument(metavar: str, help: str, nargs: str | None = None) -> Any:
+def argument(metavar: str, help: str, nargs: str | None = None, choices: Sequence[str] | None = None) -> Any:
     """Declare a positional argument; with ``nargs``, "?" or "*", one that may be left out, with "+" one or more."""
-    keywords = {"metavar": metavar, "help": help, **({} if nargs is None else {"nargs": nargs})}
+    given = {"nargs": nargs, "choices": choices}
+    keywords = {"metavar": metavar, "help": help, **{name: each for name, each in given.items() if each is not None}}
     default: Any = MISSING if nargs in (None, "+") else () if nargs == "*" else None
     return field(
         default=default, metadata={"names": lambda _: [], "exclusive": None, "alias": None, "keywords": keywords}

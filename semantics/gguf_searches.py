@@ -74,7 +74,7 @@ def _range_search(
     sum of magnitudes, else of squares.
     """
 
-    def error(scale: Floats, low: Floats, levels: Integers) -> Floats:
+    def error(scale: npt.NDArray[Any], low: npt.NDArray[Any], levels: Integers) -> Floats:
         off = scale * levels.astype(np.float32) + low - x
         return _sum(weights * (np.abs(off) if magnitudes else off * off))
 

@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, Place] = {
     "iree constraints": Place("iree", "CONSTRAINTS", "check the asserts of constraints"),
     "iree workgroups": Place("iree", "WORKGROUPS", "compute the number of workgroups of a function"),
     "cache": Place("cache", "CACHE", "show the cache on disk, or clear it"),
+    "completion": Place("completion", "COMPLETION", "print a script that completes commands in a shell"),
 }
 """The commands by their words. If one of the words is an option, it selects a form of the command that has its own
 options.
