@@ -30,9 +30,10 @@ _ADVICE = {
     "save savez savetxt dump tobytes": (
         'v.bits is an array of unsigned integers to keep in a file; hu.Value.from_bits(bits, "bf16") reads it back'
     ),
-    "load_file safe_open load_tensors load_safetensors load_gguf load_npz open_safetensors read_tensors": (
-        'hu.open_tensors("model.safetensors") opens files of tensors: safetensors, gguf, npz, pt, arrow and parquet'
-    ),
+    (
+        "load_file safe_open load_tensors load_safetensors load_gguf load_npz open_safetensors read_tensors read_gguf "
+        "read_safetensors safetensors gguf open_file"
+    ): ('hu.open_tensors("model.safetensors") opens files of tensors: safetensors, gguf, npz, pt, arrow and parquet'),
     "save_file save_tensors save_safetensors save_npz": (
         'hu.write_tensors("y.safetensors", {"y": v}) writes them by name'
     ),

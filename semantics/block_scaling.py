@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.aliases import asking, did_you_mean, with_hint
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
@@ -634,5 +635,7 @@ def recipe_named(name: str) -> Recipe:
     """Return the recipe with this name. Raises a ValueError that lists the recipes."""
     found = RECIPES.get(ALIASES.get(name, name))
     if found is None:
-        raise ValueError(f"recipe is {name!r}, but must be one of {', '.join([*ALIASES, *RECIPES])}")
+        known = [*ALIASES, *RECIPES]
+        meant = asking([each for each in known if name and name.lower() in each][:3]) or did_you_mean(name, known)
+        raise ValueError(with_hint(f"recipe is {name!r}, but must be one of {', '.join(known)}", meant))
     return found

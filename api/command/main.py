@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
@@ -86,6 +87,44 @@ NOW: Mapping[str, str] = {
 }
 """The former names of commands, with their new names."""
 
+TRIED: Mapping[str, str] = {
+    "help": "halfulp --help",
+    "version": "halfulp --version",
+    "-v": "halfulp --version",
+    "-V": "halfulp --version",
+    "convert": "halfulp explain 0.1 bf16 for a number, hu.convert in Python for arrays",
+    "quantize": "hu.quantize and hu.quantize_blocks in Python",
+    "opt": "halfulp translate, which reads, verifies and prints; halfulp runs no passes",
+    "mlir-opt": "halfulp translate, which reads, verifies and prints; halfulp runs no passes",
+    "mlir-translate": "halfulp translate",
+    "iree-run-module": "halfulp run FILE --function=NAME --input=VALUE",
+    "mlir-runner": "halfulp run FILE --function=NAME --input=VALUE",
+    "compare": "halfulp diff",
+    "check": "halfulp vectors check, or halfulp diff for programs",
+    "test": "halfulp vectors check, or halfulp diff for programs",
+    "generate": "halfulp vectors make",
+    "plot": "hu.plot in Python",
+    "lit": "lit itself, with the configuration in examples/lit",
+}
+"""Words that users try as commands, with what to write."""
+
+TRIED_OPTIONS: Mapping[str, str] = {
+    "-o": "--output",
+    "--out": "--output",
+    "-e": "--function",
+    "--entry-function": "--function",
+    "--entry_function": "--function",
+    "-entry-point": "--function",
+    "--annotate": "--html",
+    "-i": "--input",
+    "--inputs": "--input",
+    "--dtype": "--type",
+    "-t": "--type",
+    "-v": "--version",
+    "--fn": "--function",
+}
+"""Options of other tools, with ours; a command has a hint if it has ours."""
+
 _EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.command.execution",
     "halfulp.release",
@@ -118,7 +157,24 @@ def command_named(name: str) -> Command:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser. Its errors repeat the words of the user without characters that a terminal may take as a command."""
+    """A parser. Its errors repeat the words of the user without characters that a terminal may take as a command, and
+    have a hint for options of other tools, or those that are misspelt.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message to stderr, and end the process."""
+        head, _, words = message.partition("unrecognized arguments: ")
+        super().error(message if head or not words else f"{message}{self._hint(words.split(' ')[0])}")
+
+    def _hint(self, word: str) -> str:
+        known, name = self._option_string_actions, word.partition("=")[0]
+        if word[:1] != "-":
+            meant = "--input" if "--input" in known else None
+            return f"\nhint: give inputs as {meant}=…, as in {meant}=@x.npy" if meant else ""
+        meant = TRIED_OPTIONS.get(name)
+        if meant not in known:
+            meant = next(iter(get_close_matches(name, known, 1)), None)
+        return f"\nhint: did you mean {meant}?" if meant else ""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Print the message to stderr, and end the process."""
@@ -163,6 +219,14 @@ def _command_in(words: Sequence[str]) -> str | None:
     return next((name for name in (*forms, *words[:1]) if name in COMMANDS), None)
 
 
+def _meant(word: str) -> str | None:
+    """Return what to write for a word that is not a command; None for a word without a hint."""
+    if word.endswith((".mlir", ".mlirbc", ".ttir", ".ttgir")) or os.path.isfile(word):
+        return f"halfulp run {word}"
+    close = get_close_matches(word, [name.partition(" ")[0] for name in COMMANDS], 1) if word[:1] != "-" else []
+    return TRIED.get(word) or (f"halfulp {close[0]}" if close else None)
+
+
 def parse(words: Sequence[str]) -> tuple[str, Any]:
     """Return the name of the command and its options. Help, and words that are wrong, raise SystemExit."""
     name = _command_in(words)
@@ -172,6 +236,8 @@ def parse(words: Sequence[str]) -> tuple[str, Any]:
         rest = words[len(group.split()) :]
         if words and words[0] in NOW and not (group and (" " in group or rest in ([], ["-h"], ["--help"]))):
             raise SystemExit(fail(f"halfulp {words[0]} is now: halfulp {NOW[words[0]]}"))
+        if words and not group and (meant := _meant(words[0])):
+            raise SystemExit(fail(f"halfulp has no command {words[0]!r}\nhint: write {meant}"))
         list_parser(group).parse_args(rest)
         raise SystemExit(fail("name the command first, and then its options"))
     if wrong := _wrong_setting():  # before the command is loaded, for its modules read the settings

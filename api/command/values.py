@@ -108,6 +108,8 @@ def read_value(
         return _from_file(rest[1:], given, what, vscale)
     if type_ is None:
         raise InputError(f"{what}: '{_short(text)}' has no type", hint='write type=elements, as in "4xf32=1 2 3 4"')
+    if _FILE.fullmatch(text.strip()):
+        raise InputError(f"{what}: {_short(text)!r} is not a value", hint=f"@ names a file: @{_short(text.strip())}")
     with naming(what, text, sources):
         return _elements(type_, text, vscale)
 
@@ -120,6 +122,10 @@ def read_memory(text: str, element: ty.Type, what: str, max_bytes: int, sources:
     value = read_value(text, ty.TensorType(shape, element), what, sources)
     check_size(value, what, max_bytes)
     return Buffer.from_numpy(value, max_bytes=max_bytes)
+
+
+_FILE = re.compile(r".*\.(npy|npz|safetensors|gguf|bin|pt|pth|raw|parquet|arrow)(:.*)?", re.IGNORECASE)
+"""What is the name of a file, and not of values."""
 
 
 def _elements(type_: ty.Type, text: str, vscale: int | None) -> Value:
@@ -227,6 +233,10 @@ def _short(text: str) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
+_NAMED_PART = re.compile(r"\.\w+:[^/\\]*$")
+"""The end of ``FILE.ending:NAME``."""
+
+
 class Outputs:
     """The files that ``--output`` names. A file of several tensors is written when all are known."""
 
@@ -241,9 +251,12 @@ class Outputs:
         from halfulp.tensors.opening import is_written, split_name
 
         found = split_name(place)
-        if found is None or not is_written(found[0]):
+        if found is None and not _NAMED_PART.search(place):
             write_file(place, npy_bytes(value))
             return
+        if found is None or not is_written(found[0]):
+            hint = "a .npy file takes one value, without a name; .npz and .safetensors files take several: @y.npz:NAME"
+            raise InputError(f"--output=@{place}: tensors are not written to such a file", hint=hint)
         held = self._archives.setdefault(found[0], {})
         if (found[1] or name) in held:
             raise InputError(f"--output=@{place}: two results have the name {found[1] or name!r}")

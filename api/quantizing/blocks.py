@@ -23,6 +23,7 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import Element, Recipe
+from halfulp.semantics.gguf_blocks import BLOCK_TYPES
 
 # --- inputs -----------------------------------------------------------------------------------------------------------
 #
@@ -182,7 +183,7 @@ def quantize_blocks(
     array of floats.
     """
     llvm.check()
-    rules = block_scaling.recipe_named(recipe)
+    rules = _rules(recipe)
     kind = _element_of(to, rules)
     value = float_value(x, type)
     mode = as_rounding(rounding)
@@ -215,6 +216,20 @@ def quantize_blocks(
         axis,
         rules.name,
     )
+
+
+def _rules(name: str) -> Recipe:
+    """Return a recipe. Raises a ValueError that says what to write for names of formats and of gguf's types."""
+    if name in block_scaling.RECIPES or name in block_scaling.ALIASES:
+        return block_scaling.recipe_named(name)
+    if name.lower() in BLOCK_FORMATS:
+        to, recipe = BLOCK_FORMATS[name.lower()]
+        raise ValueError(f'{name!r} is a format, not a recipe: quantize_blocks(x, "{to}", "{recipe}") makes its blocks')
+    if name.upper() in BLOCK_TYPES:
+        raise ValueError(
+            f'{name!r} is a type of gguf, not a recipe: hu.quant.pack(x, "{name.upper()}") makes its blocks'
+        )
+    return block_scaling.recipe_named(name)
 
 
 def _f32_value(codes: Codes) -> Value:

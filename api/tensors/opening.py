@@ -280,6 +280,9 @@ def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Any]) -> N
     Raises InputError for another ending, a type that the format lacks, and a file that cannot be written; TypeMismatch
     for poison, which neither format can hold, and for what `Value.from_numpy` does not take.
     """
+    if not isinstance(tensors, Mapping):
+        hint = 'hu.write_tensors("y.safetensors", {"y": v}): the file comes first'
+        raise TypeMismatch(f"tensors is of type {type(tensors).__name__}, but must be a dict of names", hint=hint)
     values = {}
     for name, given in tensors.items():
         if isinstance(given, PackedBlocks):

@@ -720,7 +720,10 @@ def parse_attribute(text: str, type: Type | None = None, registry: registries.Re
     return _guarded(parser, lambda: _whole(parser, lambda: parser.attribute(type)))
 
 
-_BINARY = "a binary file is MLIR bytecode or a file of jax.export; this is neither, or it is cut short or damaged"
+_BINARY = (
+    "a binary file is MLIR bytecode or a file of jax.export; this is neither, or it is cut short or damaged; "
+    "hu.open_tensors opens files of tensors"
+)
 """A hint for a text with bytes that no text has."""
 
 
