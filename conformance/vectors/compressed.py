@@ -39,7 +39,7 @@ def expanded(file: BinaryIO, head: bytes, name: str) -> BinaryIO:
     Reading the stream raises InputError for a broken file, and beyond `MOST_EXPANDED` bytes. The call raises
     Unsupported for Zstandard without a package for it.
     """
-    source: Any = gzip.GzipFile(fileobj=file) if head.startswith(MARKS[".gz"]) else _zstandard(file, "rb", name)
+    source: Any = gzip.GzipFile(fileobj=file) if head.startswith(MARKS[".gz"]) else _from_zstandard(file, name)
     return cast("BinaryIO", io.BufferedReader(_Bounded(source, name), 1 << 20))
 
 
@@ -54,25 +54,62 @@ def compressing(file: BinaryIO, ending: str, name: str) -> Iterator[BinaryIO]:
         yield file
         return
     sink: Any = (
-        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-        if ending == ".gz"
-        else _zstandard(file, "wb", name)
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) if ending == ".gz" else _to_zstandard(file, name)
     )
     with sink:
         yield cast("BinaryIO", _Sink(sink))
 
 
-def _zstandard(file: BinaryIO, mode: str, name: str) -> Any:
-    for module, of in (("compression.zstd", "ZstdFile"), ("zstandard", "open")):
+def _to_zstandard(file: BinaryIO, name: str) -> Any:
+    module = _package(name)
+    return module.ZstdFile(file, "wb") if hasattr(module, "ZstdFile") else module.open(file, "wb", closefd=False)
+
+
+def _from_zstandard(file: BinaryIO, name: str) -> Any:
+    module = _package(name)
+    return module.ZstdFile(file, "rb") if hasattr(module, "ZstdFile") else _Frames(file, module.ZstdDecompressor())
+
+
+def _package(name: str) -> Any:
+    for module in ("compression.zstd", "zstandard"):
         try:
-            found = getattr(import_module(module), of)
+            return import_module(module)
         except ImportError:
             continue
-        return found(file, mode) if of == "ZstdFile" else found(file, mode, closefd=False)
     raise Unsupported(
         f"{name}: a file compressed by Zstandard needs the package zstandard, or Python 3.14",
         hint="pip install zstandard, or compress by gzip",
     )
+
+
+PIECE = 1 << 10
+"""The compressed bytes that are expanded at once: few, because they may be a million times as many afterwards."""
+
+
+class _Frames:
+    """The content of a file compressed by Zstandard, read by the package zstandard. Its own reader takes the end of the
+    file as the end of the content, also within a frame.
+    """
+
+    def __init__(self, file: BinaryIO, package: Any) -> None:
+        self._file, self._package = file, package
+        self._frame: Any = None
+        self._given, self._made = b"", b""
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes; none at the end. Raises EOFError for a file that ends within a frame."""
+        while not self._made:
+            self._given = self._given or self._file.read(PIECE)
+            if not self._given:
+                if self._frame is not None:
+                    raise EOFError("it ends before its content does")
+                return b""
+            self._frame = self._frame or self._package.decompressobj()
+            self._made = self._frame.decompress(self._given)
+            self._given = self._frame.unused_data if self._frame.eof else b""
+            self._frame = None if self._frame.eof else self._frame
+        made, self._made = self._made[:size], self._made[size:]
+        return made
 
 
 class _Sink(io.RawIOBase):

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -798,11 +799,16 @@ def test_zstandard_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = run_here("vectors", "check", str(tmp_path / "set.tv.zst"))
     assert done.code == 3
     assert "needs the package zstandard, or Python 3.14" in done.err
-    # Any package with this function will do.
-    packed = gzip.compress((tmp_path / "set.tv").read_bytes())
-    opened = SimpleNamespace(open=lambda file, mode, closefd: gzip.GzipFile(fileobj=io.BytesIO(packed)))
-    monkeypatch.setitem(sys.modules, "zstandard", opened)
-    assert run_here("vectors", "check", str(tmp_path / "set.tv.zst")).code == 0
+    # A package with the interface of zstandard: zlib has such objects too. The file has two frames.
+    whole = (tmp_path / "set.tv").read_bytes()
+    packed = zlib.compress(whole[:40]) + zlib.compress(whole[40:])
+    package = SimpleNamespace(ZstdDecompressor=lambda: SimpleNamespace(decompressobj=zlib.decompressobj))
+    monkeypatch.setitem(sys.modules, "zstandard", package)
+    monkeypatch.setitem(compressed.MARKS, ".zst", packed[:4])
+    for size, code in ((len(packed), 0), (len(packed) - 5, 2), (30, 2)):
+        (tmp_path / "set.tv.zst").write_bytes(packed[:size])
+        done = run_here("vectors", "check", str(tmp_path / "set.tv.zst"))
+        assert (done.code, "the compressed file is broken: it ends before" in done.err) == (code, code == 2)
 
 
 @pytest.mark.long
