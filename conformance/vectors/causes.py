@@ -53,6 +53,7 @@ from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.specials import (
     compared_as_integers,
     fixed_results,
+    flushed_to_plus,
     inexact_of_some_bits,
     misread_operands,
     wrapped_exponents,
@@ -327,6 +328,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     ),
     Diagnosis("a fixed result of an invalid operation, or of a NaN, an infinity or zero", fixed_results, fitted=True),
     Diagnosis("an exponent that wraps around at an end of the range", wrapped_exponents),
+    Diagnosis("subnormal results that become +0", flushed_to_plus),
     Diagnosis("numbers compared as integers", compared_as_integers),
     Diagnosis("the flag inexact of some of the bits that are cut", inexact_of_some_bits),
     Diagnosis("entries of a table that are off", entries, fitted=True),

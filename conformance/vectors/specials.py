@@ -53,7 +53,9 @@ def misread_operands(computation: OpComputation) -> Iterator[Cause]:
     for places in [[k] for k in signed] + ([signed] if len(signed) > 1 else []):
         told = names[places[0]] if len(places) == 1 else "the operands"
         whose = "its sign" if len(places) == 1 else "their signs"
-        yield _read(f"{told} without {whose}", formats, places, partial(_unsigned, kind != "square root"))
+        for but, tests in list(_BUT.items())[:2]:
+            name = f"{told} without {whose}{but}"
+            yield _read(name, formats, places, partial(_unsigned, kind != "square root", tests))
     special = [k for k, fmt in enumerate(formats) if fmt is not None and fmt.infinities]
     if special and len(special) == len(formats):
         for what, recode in _SPECIALS.items():
@@ -83,8 +85,8 @@ def _read(name: str, formats: Sequence[FloatFormat | None], places: Sequence[int
     return reading(name, Stage.COMPUTATION, read)
 
 
-def _unsigned(zeros: bool, fmt: FloatFormat, codes: Codes) -> Codes:
-    keeps = floats.is_nan(fmt, codes) | (floats.is_zero(fmt, codes) & (not zeros))
+def _unsigned(zeros: bool, but: Sequence[Test], fmt: FloatFormat, codes: Codes) -> Codes:
+    keeps = np.logical_or.reduce([test(fmt, codes) for test in but]) | (floats.is_zero(fmt, codes) & (not zeros))
     return np.where(keeps, codes, magnitudes(fmt, codes))
 
 
@@ -324,6 +326,28 @@ def wrapped_exponents(computation: OpComputation) -> Iterator[Cause]:
         )
     if fmt.infinities:
         yield through("the exponent field of infinities taken as that of numbers", partial(_wrapped, True, False, True))
+
+
+def flushed_to_plus(computation: OpComputation) -> Iterator[Cause]:
+    """Yield the cause that subnormal results become +0, while other zeros have their signs. A profile says how all
+    zeros of flushes are signed, also those that rounding gives.
+    """
+    unit = unit_of(computation)
+    if unit is not None and isinstance(unit.case.target, FloatFormat) and unit.case.target.has_negative_zero:
+        yield through("subnormal results taken as +0", _flushed_to_plus)
+
+
+def _flushed_to_plus(computation: OpComputation, inputs: Chunk) -> Computed:
+    own = outputs_of(computation, Same(inputs))
+    rows = Delivered(computation.inputs, inputs, computation.outputs, own.outputs)
+    raised = np.uint8(Flags.UNDERFLOW | Flags.INEXACT)
+    outputs = tuple(
+        np.where(rows.subnormal, np.zeros_like(codes) if k == rows.place else codes | raised, codes)
+        if k == rows.place or of_flags(column)
+        else codes
+        for k, (column, codes) in enumerate(zip(computation.outputs, own.outputs, strict=True))
+    )
+    return Computed(outputs, own.undefined)
 
 
 def _wrapped(above: bool, below: bool, first: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:

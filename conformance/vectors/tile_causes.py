@@ -406,7 +406,15 @@ def _of_first(axis: int) -> Edit:
 
 
 def misrounded_products(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the causes that the products of a multiplier are rounded with a fault of `faults.FAULTS`."""
+    """Yield the causes that exact products are rounded to the type of their factors before they are added, or that the
+    products of a multiplier are rounded with a fault of `faults.FAULTS`.
+    """
+    op, slow = computation.operation, computation.products > FEW_PRODUCTS
+    if op.a == op.b != op.d and op.order is None and not op.scale and op.a in FORMATS and FORMATS[op.a].zero:
+        for mode in ("to_nearest_even", "toward_zero"):
+            narrow = OpComputation(op_case("arith.mulf", op.a, rounding=mode), flags=False)
+            told = "rounded" if mode == "to_nearest_even" else "cut"
+            yield through(f"products {told} to {op.a} before the sum", partial(_of_products, multiply=narrow), slow)
     multiply = _multiplier(computation)
     if multiply is None:
         return
@@ -442,23 +450,32 @@ class FaultyUnit:
     def __call__(self, computation: TileComputation, inputs: Chunk) -> Computed | None:
         """Compute the tile from products with a fault: each is an element of A, beside ones as elements of B."""
         multiply = _multiplier(computation)
-        if multiply is None:
-            return None
-        rows, outputs = len(inputs[0]), len(computation.outputs)
-        places = np.divmod(np.arange(rows * outputs), outputs)
-        fmt = FORMATS[computation.operation.d]
-        one, flat = computation.elements(inputs, *places, rule_or_usual(computation).text)
-        a, b, c = one.arrays(flat)
-        made = _products(multiply, self.products, Same((a.reshape(-1), b.reshape(-1))))
-        if made is None:
-            return None
-        products = made.reshape(a.shape)
-        right = one.compute(_columns([products, np.full_like(b, fmt.bias << fmt.mantissa_bits), c])).outputs[0]
-        found = right if self.sums is None else _added(one, self.sums, products, c, right)
-        if found is None:
-            return None
-        results = found.reshape(rows, outputs)
-        return Computed(tuple(np.ascontiguousarray(results[:, k]) for k in range(outputs)))
+        return None if multiply is None else _of_products(computation, inputs, multiply, self.products, self.sums)
+
+
+def _of_products(
+    computation: TileComputation,
+    inputs: Chunk,
+    multiply: OpComputation,
+    wrong_products: Planted | None = None,
+    wrong_sums: Planted | None = None,
+) -> Computed | None:
+    """Compute a tile from the products of a multiplier: each is an element of A, beside ones as elements of B."""
+    rows, outputs = len(inputs[0]), len(computation.outputs)
+    places = np.divmod(np.arange(rows * outputs), outputs)
+    fmt = FORMATS[computation.operation.a]
+    one, flat = computation.elements(inputs, *places, rule_or_usual(computation).text)
+    a, b, c = one.arrays(flat)
+    made = _products(multiply, wrong_products, Same((a.reshape(-1), b.reshape(-1))))
+    if made is None:
+        return None
+    products = made.reshape(a.shape)
+    right = one.compute(_columns([products, np.full_like(b, fmt.bias << fmt.mantissa_bits), c])).outputs[0]
+    found = right if wrong_sums is None else _added(one, wrong_sums, products, c, right)
+    if found is None:
+        return None
+    results = found.reshape(rows, outputs)
+    return Computed(tuple(np.ascontiguousarray(results[:, k]) for k in range(outputs)))
 
 
 @lru_cache(maxsize=256)
