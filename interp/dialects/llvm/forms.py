@@ -96,6 +96,13 @@ FLOAT_PREDICATE = EnumDefinition(
     storage_width=64,
 )
 
+ROUNDING = EnumDefinition(
+    "LLVM Rounding Mode",
+    {"dynamic": 7, "tonearest": 1, "downward": 3, "upward": 2, "towardzero": 0, "tonearestaway": 4},
+    storage_width=64,
+)
+EXCEPTIONS = EnumDefinition("LLVM Exception Behavior", {"ignore": 0, "maytrap": 1, "strict": 2}, storage_width=64)
+
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.dialects.elementwise import bool_like
 from halfulp.interp.dialects.func.ops import RETURN
-from halfulp.interp.dialects.llvm import debug_info, function_forms, kernels, memory_encoding, rules, vectors
+from halfulp.interp.dialects.llvm import debug_info, forms, function_forms, kernels, memory_encoding, rules, vectors
 from halfulp.interp.dialects.llvm import rules as k
 from halfulp.interp.dialects.llvm.access import accessible, alignment_of, described, pointer_alignment
 from halfulp.interp.dialects.llvm.attribute_contracts import guard_of
@@ -355,10 +358,78 @@ def declare(
         evaluate=OnValues(function_forms.assume, raw=True, no_lanes=True),
     )
     llvm.op("intr.vscale", results={"res": k.ANY}, evaluate=OnValues(vectors.vscale, raw=True))
+    _constrained(llvm, fastmath)
     _reductions(llvm, fastmath)
     _memory(llvm, aliases, signature)
     _masked(llvm, signature)
     _described(llvm)
+
+
+_ROUNDED = {
+    "a": ("sqrt", "exp", "exp2", "log", "log10", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+          "tanh", "rint", "nearbyint"),
+    "ab": ("fadd", "fsub", "fmul", "fdiv", "frem", "pow", "atan2"),
+    "abc": ("fma", "fmuladd"),
+}  # fmt: skip
+_UNROUNDED = {"a": ("ceil", "floor", "trunc", "round", "roundeven"), "ab": ("maxnum", "minnum", "maximum", "minimum")}
+_CONVERSIONS = (
+    # The mnemonic, the types, and whether the op has a rounding mode; MLIR 22 has some of them.
+    ("fptrunc", k.FLOAT_LIKE, k.FLOAT_LIKE, True, Schema.MLIR22),
+    ("fpext", k.FLOAT_LIKE, k.FLOAT_LIKE, False, Schema.MLIR22),
+    ("sitofp", k.INTEGER_LIKE, k.FLOAT_LIKE, True, Schema.MLIR22),
+    ("uitofp", k.INTEGER_LIKE, k.FLOAT_LIKE, True, Schema.MLIR22),
+    ("fptosi", k.FLOAT_LIKE, k.INTEGER_LIKE, False, Schema.LLVM24),
+    ("fptoui", k.FLOAT_LIKE, k.INTEGER_LIKE, False, Schema.LLVM24),
+)
+
+
+def _constrained(llvm: d.Dialect, fastmath: d.Property) -> None:
+    """Declare the intrinsics of strict floating point: the rounding mode is a property."""
+    mode = d.Property("roundingmode", forms.ROUNDING)
+    both = (replace(fastmath, since=Schema.LLVM24), d.Property("fpExceptionBehavior", forms.EXCEPTIONS))
+    for rounds, functions in ((True, _ROUNDED), (False, _UNROUNDED)):
+        for operands, names in functions.items():
+            listed = " `,` ".join(f"${name}" for name in operands)
+            for name in names:
+                llvm.op(
+                    kernels.CONSTRAINED + name,
+                    f"{listed} {'$roundingmode ' * rounds}$fpExceptionBehavior attr-dict `:` type($res)",
+                    operands=dict.fromkeys(operands, k.FLOAT_LIKE),
+                    results={"res": k.FLOAT_LIKE},
+                    properties=(*both, *(mode,) * rounds),
+                    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+                    evaluate=kernels.evaluator(kernels.CONSTRAINED + name),
+                    since=Schema.LLVM24,
+                )
+    for name, given, made, rounds, since in _CONVERSIONS:
+        llvm.op(
+            kernels.CONSTRAINED + name,
+            f"$a {'$roundingmode ' * rounds}$fpExceptionBehavior attr-dict `:` type($a) `to` type($res)",
+            operands={"a": given},
+            results={"res": made},
+            properties=(*both, *(mode,) * rounds),
+            evaluate=kernels.evaluator(kernels.CONSTRAINED + name),
+            since=since,
+        )
+    for name in ("fcmp", "fcmps"):
+        llvm.op(
+            kernels.CONSTRAINED + name,
+            "$predicate $lhs `,` $rhs $fpExceptionBehavior attr-dict `:` type($lhs)",
+            operands={"lhs": k.FLOAT_LIKE, "rhs": k.FLOAT_LIKE},
+            results={"res": d.BOOL_LIKE},
+            properties=(*both, d.Property("predicate", forms.FLOAT_PREDICATE)),
+            traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_TYPE_OPERANDS),
+            type_rules=(
+                d.derived_type(
+                    "res",
+                    "lhs",
+                    bool_like,
+                    "failed to verify that result type has i1 element type and same shape as operands",
+                ),
+            ),
+            evaluate=kernels.evaluator(kernels.CONSTRAINED + name),
+            since=Schema.LLVM24,
+        )
 
 
 def _reductions(llvm: d.Dialect, fastmath: d.Property) -> None:

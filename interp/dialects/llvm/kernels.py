@@ -43,6 +43,23 @@ def fastmath_of(op: Operation) -> int:
     return sum(flag for bit, flag in _OF_ARITH.items() if value & bit)
 
 
+_MODES: Mapping[int, Rounding] = {
+    0: Rounding.TOWARD_ZERO,
+    1: _NEAREST,
+    2: Rounding.UPWARD,
+    3: Rounding.DOWNWARD,
+    4: Rounding.TO_NEAREST_AWAY,
+    7: _NEAREST,  # of the environment, which no op that halfulp runs changes
+}
+"""The rounding modes by the numbers of `forms.ROUNDING`."""
+
+
+def _mode_of(op: Operation) -> Rounding:
+    """Return the rounding mode of an op: of most, the one of the default environment."""
+    number = enum_of(op, "roundingmode")
+    return _NEAREST if number is None else _MODES[number]
+
+
 def _width(value: object, settings: Settings) -> int:
     return settings.width(element_of(value))
 
@@ -95,7 +112,7 @@ def _of_format(factory: Callable[..., Kernel], *first: Any, rounds: bool = False
     """
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        mode, last = (_NEAREST,) if rounds else (), (settings.profile,) if profile else ()
+        mode, last = (_mode_of(op),) if rounds else (), (settings.profile,) if profile else ()
         return factory(*first, format_of(op.results[0]), *mode, fastmath_of(op), *last)
 
     return build
@@ -126,14 +143,16 @@ def _between_integers(factory: Callable[..., Kernel]) -> Build:
 
 def _convert(op: Operation, settings: Settings) -> Kernel:
     return casts.convert(
-        format_of(op.operands[0]), format_of(op.results[0]), _NEAREST, fastmath_of(op), settings.profile
+        format_of(op.operands[0]), format_of(op.results[0]), _mode_of(op), fastmath_of(op), settings.profile
     )
 
 
 def _from_integer(signed: bool) -> Build:
     def build(op: Operation, settings: Settings) -> Kernel:
         width, flags = _width(op.operands[0], settings), integer_flags(op, settings)
-        return casts.from_integer(width, signed, format_of(op.results[0]), settings.profile, **flags)
+        return casts.from_integer(
+            width, signed, format_of(op.results[0]), settings.profile, rounding=_mode_of(op), **flags
+        )
 
     return build
 
@@ -163,6 +182,16 @@ def _integer_power(op: Operation, settings: Settings) -> Kernel:
         raise _refuse(op, f"from '{op.operands[0].type}' to '{op.results[0].type}'")
     width = _width(op.operands[1], settings)
     return elementary.of_integer("powf", format_of(op.results[0]), width, _NEAREST, fastmath_of(op), settings.profile)
+
+
+_DIRECTIONS = {mode: name for name, mode in integer_functions.DIRECTIONS.items()}
+
+
+def _to_integral(op: Operation, settings: Settings) -> Kernel:
+    """Return the kernel of an op that rounds to an integer in its mode."""
+    return integer_functions.to_integral(
+        _DIRECTIONS[_mode_of(op)], format_of(op.results[0]), fastmath_of(op), settings.profile
+    )
 
 
 def _bitcast(op: Operation, settings: Settings) -> Kernel:
@@ -229,8 +258,7 @@ _BUILDS: Mapping[str, Build] = {
     "intr.fabs": _of_format(float_unit.absolute, profile=False),
     "intr.copysign": _of_format(float_unit.copysign, profile=False),
     **{f"intr.{name}": _of_format(integer_functions.to_integral, name) for name in integer_functions.DIRECTIONS},
-    # In the default environment both round to nearest even.
-    **{f"intr.{name}": _of_format(integer_functions.to_integral, "roundeven") for name in ("rint", "nearbyint")},
+    **{f"intr.{name}": _to_integral for name in ("rint", "nearbyint")},
     **{
         f"intr.{name}": _of_format(elementary.unary, name, rounds=True)
         for name in (
@@ -340,8 +368,17 @@ _KEPT, _BY_ELEMENT, _REGROUPED = OnValues(_of_pointers, raw=True), Elementwise(_
 BITCAST = PerOp(_bits_unchanged)
 
 
+CONSTRAINED = "intr.experimental.constrained."
+"""The beginning of the mnemonics of ops with a rounding mode, and with a word about exceptions. Exceptions are flags,
+which no op reads, so the word changes no result.
+"""
+
+
 def evaluator(mnemonic: str) -> Elementwise | None:
     """Return the evaluator of an elementwise op; None if no kernel covers it."""
+    name = mnemonic.removeprefix(CONSTRAINED)
+    if name != mnemonic:  # fcmps differs from fcmp in its exceptions alone
+        mnemonic = next((each for each in (name, f"intr.{name}", name.removesuffix("s")) if each in _BUILDS), name)
     build = _BUILDS.get(mnemonic)
     return None if build is None else Elementwise(build, _MAY_BE_SCALAR.get(mnemonic, frozenset()))
 

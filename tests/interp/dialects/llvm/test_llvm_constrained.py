@@ -1,0 +1,132 @@
+"""Strict floating point of the llvm dialect: each op rounds in the mode that it names."""
+
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from tables import each_row
+
+import halfulp as hu
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.whole_programs.text_check import read_there
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.printer import print_module
+
+MODES = ("dynamic", "tonearest", "downward", "upward", "towardzero", "tonearestaway")
+
+
+def constrained(op: str, *arguments: Any, types: str, result: str, text: str) -> Any:
+    """Run one op. ``text``: what follows its name."""
+    given = ", ".join(f"%{name}: {type_}" for name, type_ in zip("abc", types.split(), strict=False))
+    made = hu.run(
+        f"llvm.func @f({given}) -> {result} {{\n  %r = llvm.intr.experimental.constrained.{op} {text}\n"
+        f"  llvm.return %r : {result}\n}}",
+        *arguments,
+    )
+    return made[0].numpy()
+
+
+def rounded(exact: Fraction, mode: str) -> np.float32:
+    """Round a number that f32 has no code for: to one of its two neighbours."""
+    near = np.float32(float(exact))
+    low = near if Fraction(float(near)) < exact else np.nextafter(near, np.float32(-np.inf))
+    high = np.nextafter(low, np.float32(np.inf))
+    below, above = exact - Fraction(float(low)), Fraction(float(high)) - exact
+    if mode in ("downward", "upward"):
+        return low if mode == "downward" else high
+    if mode == "towardzero":
+        return low if exact > 0 else high
+    if below != above:
+        return low if below < above else high
+    if mode == "tonearestaway":
+        return high if exact > 0 else low
+    return low if not low.view(np.uint32) & 1 else high
+
+
+A, B, C = (np.float32(number) for number in (1.1, -3.3, 2.0**-30))
+HALF = np.float32(1 + 2.0**-23), np.float32(2.0**-24)  # the sum is a tie
+
+
+@each_row(*MODES)
+def test_arithmetic_rounds_in_its_mode(mode: str) -> None:
+    a, b, c = (Fraction(float(number)) for number in (A, B, C))
+    for op, exact in {"fadd": a + b, "fsub": a - b, "fmul": a * b, "fdiv": a / b}.items():
+        made = constrained(op, A, B, types="f32 f32", result="f32", text=f"%a, %b {mode} strict : f32")
+        assert made == rounded(exact, mode), op
+    tie = sum(Fraction(float(number)) for number in HALF)
+    for sign in (1, -1):
+        signed = [np.float32(sign) * number for number in HALF]
+        made = constrained("fadd", *signed, types="f32 f32", result="f32", text=f"%a, %b {mode} ignore : f32")
+        assert made == rounded(sign * tie, mode)
+    made = constrained("fma", A, B, C, types="f32 f32 f32", result="f32", text=f"%a, %b, %c {mode} maytrap : f32")
+    assert made == rounded(a * b + c, mode)
+    root = Fraction(isqrt(2 << 200), 1 << 100)  # no tie is near the root of 2
+    made = constrained("sqrt", np.float32(2), types="f32", result="f32", text=f"%a {mode} ignore : f32")
+    assert made == rounded(root, mode)
+
+
+@each_row(*MODES)
+def test_conversions_round_in_their_mode(mode: str) -> None:
+    made = constrained("fptrunc", 0.1, types="f64", result="f32", text=f"%a {mode} ignore : f64 to f32")
+    assert made == rounded(Fraction(0.1), mode)
+    for number in (16777217, -16777217):
+        given = np.int32(number)
+        made = constrained("sitofp", given, types="i32", result="f32", text=f"%a {mode} ignore : i32 to f32")
+        assert made == rounded(Fraction(number), mode)
+    made = constrained(
+        "uitofp", np.uint32(0xFFFFFFFF), types="i32", result="f32", text=f"%a {mode} ignore : i32 to f32"
+    )
+    assert made == rounded(Fraction(0xFFFFFFFF), mode)
+    integers = {"downward": [-3, 2, 2], "upward": [-2, 3, 3], "towardzero": [-2, 2, 2], "tonearestaway": [-3, 3, 3]}
+    for op in ("rint", "nearbyint"):
+        for number, integer in zip((-2.5, 2.5, 2.75), integers.get(mode, [-2, 2, 3]), strict=True):
+            made = constrained(op, number, types="f64", result="f64", text=f"%a {mode} ignore : f64")
+            assert made == integer, (op, number)
+
+
+def test_ops_without_a_mode() -> None:
+    assert constrained("fpext", A, types="f32", result="f64", text="%a strict : f32 to f64") == float(A)
+    assert constrained("fptosi", -2.9, types="f64", result="i8", text="%a ignore : f64 to i8") == -2
+    assert constrained("floor", -2.5, types="f64", result="f64", text="%a ignore : f64") == -3
+    for op in ("fcmp", "fcmps"):
+        nan = constrained(op, np.nan, 1.0, types="f64 f64", result="i1", text="uno %a, %b strict : f64")
+        less = constrained(op, 1.0, 1.0, types="f64 f64", result="i1", text="olt %a, %b strict : f64")
+        assert (bool(nan), bool(less)) == (True, False)
+
+
+TEXT = """module {
+  llvm.func @f(%arg0: f64, %arg1: vector<4xf64>, %arg2: i32) {
+    %0 = llvm.intr.experimental.constrained.fptrunc %arg0 upward strict : f64 to f32
+    %1 = llvm.intr.experimental.constrained.fpext %0 maytrap : f32 to f64
+    %2 = llvm.intr.experimental.constrained.fptoui %arg0 ignore : f64 to i8
+    %3 = llvm.intr.experimental.constrained.fptrunc %arg1 dynamic ignore : vector<4xf64> to vector<4xf32>
+    %4 = llvm.intr.experimental.constrained.fadd %arg0, %1 downward ignore : f64
+    %5 = llvm.intr.experimental.constrained.fcmp ogt %arg0, %1 ignore : f64
+    %6 = llvm.intr.experimental.constrained.fma %arg0, %1, %1 towardzero ignore {fastmathFlags = #llvm.fastmath<nnan>} : f64
+    %7 = llvm.intr.experimental.constrained.sitofp %arg2 tonearestaway ignore : i32 to f32
+    %8 = llvm.intr.experimental.constrained.fcmps uno %arg1, %arg1 strict : vector<4xf64>
+    %9 = llvm.intr.experimental.constrained.maximum %arg1, %arg1 ignore : vector<4xf64>
+    llvm.return
+  }
+}
+"""
+
+
+@pytest.mark.torch_mlir
+def test_mlir_24_prints_them_alike() -> None:
+    there = read_there(find_mlir_opt("24"), TEXT)
+    module = parse_module(TEXT)
+    for form, printed in there.printed.items():
+        assert print_module(module, generic=form == "generic", schema=Schema.LLVM24).strip() == printed.strip()
+        assert print_module(parse_module(printed), schema=Schema.LLVM24) == TEXT
+
+
+def test_mlir_22_has_only_some_conversions() -> None:
+    lines = TEXT.splitlines(keepends=True)
+    older = "".join([*lines[:4], lines[5], lines[9], *lines[-3:]])
+    assert print_module(parse_module(older), schema=Schema.MLIR22).count("constrained") == 4
+    with pytest.raises(hu.Unsupported, match="constrained.fptoui' does not exist in MLIR 22"):
+        print_module(parse_module(TEXT), schema=Schema.MLIR22)
