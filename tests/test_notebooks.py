@@ -13,16 +13,17 @@ pytestmark = pytest.mark.lint
 NEEDS = {
     "finding_a_bug_in_a_real_compiler": pytest.mark.mlir,
     "golden_vectors_for_an_adder": pytest.mark.iverilog,
+    "one_matmul_on_four_targets": pytest.mark.triton,
     "which_side_is_right": pytest.mark.jax,
 }
 
 
-def test_the_tutorial_has_four_parts_and_there_are_five_more() -> None:
+def test_the_tutorial_has_four_parts_and_there_are_six_more() -> None:
     page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `(\S+)\.ipynb`", page, re.MULTILINE)
     assert [name[:3] for name in named[:4]] == ["01_", "02_", "03_", "04_"]
     assert sorted(named) == [path.stem for path in NOTEBOOKS]
-    assert len(named) == 9
+    assert len(named) == 10
 
 
 @pytest.mark.parametrize(
