@@ -8,6 +8,8 @@ from html import escape
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.comparison import OutputDistance, exact_numbers
 from halfulp.importing.kernels import Launch, arguments_of, bound_launch, run_keywords
@@ -57,18 +59,19 @@ class OpDifference:
 @dataclass(frozen=True, repr=False)
 class TargetOutput:
     """An array that two targets leave different. ``distance``: their results and the distance. ``ops``: the ops that
-    make the farthest element different, the largest difference first; none if they are not known.
+    make the farthest element different, the largest difference first; none if they are not known, for example behind a
+    dot, whose exact numbers are not followed.
     """
 
     distance: OutputDistance
     ops: tuple[OpDifference, ...]
 
     def lines(self) -> list[str]:
-        """Return the ops as a table."""
-        if not self.ops:
-            return []
+        """Return the ops as a table, or that they are not known."""
         first, second = self.distance.own, self.distance.against
         at = f"{self.distance.name}{element_text(self.distance.farthest or ())}"
+        if not self.ops:
+            return [f"{at}: the ops that make the difference are not known"] if self.distance.different else []
         rows = [(f"{one.ulp[0]:.3g}", f"{one.ulp[1]:.3g}", one.place, one.op) for one in self.ops]
         head = (_OPS[0].format(first), _OPS[1].format(second), *_OPS[2:])
         return [f"ops whose own errors differ most at {at}:", *table_lines([head, *rows], right=range(2))]
@@ -173,7 +176,10 @@ def _compared(name: str, one: TargetRun, other: TargetRun, exact: Mapping[str, A
     distance = OutputDistance(name, ours, theirs, other.name, "ulp", lambda: exact.get(name), one.name)
     if not distance.different:
         return TargetOutput(distance, ())
-    return TargetOutput(distance, tuple(_ops(name, distance.farthest or (), one, other)))
+    element, numbers = distance.farthest or (), exact.get(name)
+    if numbers is None or not np.isfinite(np.asarray(numbers.high)[element]):
+        return TargetOutput(distance, ())  # an op on the way to it has no exact numbers, so others would be named
+    return TargetOutput(distance, tuple(_ops(name, element, one, other)))
 
 
 def _ops(name: str, element: tuple[int, ...], one: TargetRun, other: TargetRun) -> list[OpDifference]:

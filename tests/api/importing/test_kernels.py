@@ -245,6 +245,19 @@ def test_an_op_that_two_targets_round_differently(kernels: Any) -> None:
     assert alike.different == 0
 
 
+def test_no_op_is_named_behind_a_dot(kernels: Any) -> None:
+    """The dot is what differs, and its exact numbers are not followed: so no other op may be blamed."""
+    a, b = normal(64, 64, dtype=np.float16), normal(64, 64, dtype=np.float16)
+    c = np.zeros((64, 64), np.float32)
+    found = hu.compare_targets(
+        kernels.matmul[(1,)], a, b, c, 64, 64, 64, 64, 64, 64, 1, targets=["cuda:90", "hip:gfx942"]
+    )
+    output = found.outputs[2]
+    assert output.distance.different > 0
+    assert output.ops == ()
+    assert repr(found).splitlines()[-1].endswith("the ops that make the difference are not known")
+
+
 def _lines(text: str) -> list[str]:
     """Return the places of a text in the kernels, as ``line:column`` of its parts."""
     source = (Path(__file__).parents[2] / "triton_kernels.py").read_text(encoding="utf-8").splitlines()
