@@ -731,6 +731,8 @@ PREDICATES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15)
 """The relations for which each cmpf predicate holds: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno
 true.
 """
+OEQ, OLT, UNE, UNO = 1, 4, 13, 14
+"""The numbers of some predicates."""
 
 
 def order(x: Unpacked, y: Unpacked) -> int:

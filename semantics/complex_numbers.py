@@ -14,12 +14,10 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, limb_count
 from halfulp.fp_formats.paths import complex_functions as paths
 from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.scalar import OEQ, OLT, UNE, UNO
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, faults_of
 from halfulp.semantics.profile import Profile
-
-_EQUAL, _LESS, _UNORDERED, _NOT_EQUAL = 1, 4, 14, 13
-"""The predicates oeq, olt, uno and une of arith.cmpf."""
 
 
 def _no_scalar(*codes: int) -> Any:
@@ -119,7 +117,7 @@ def part(which: int, fmt: FloatFormat, fastmath: int) -> Kernel:
 @lru_cache(maxsize=256)
 def equal(fmt: FloatFormat, profile: Profile, unequal: bool) -> Kernel:
     """Return the kernel that compares complex numbers: 1 if both parts are equal; with ``unequal``, if one is not."""
-    compared = floats.compare(_NOT_EQUAL if unequal else _EQUAL, fmt, 0, profile)
+    compared = floats.compare(UNE if unequal else OEQ, fmt, 0, profile)
     join = np.bitwise_or if unequal else np.bitwise_and
 
     def array(a: Codes, b: Codes) -> Outcome:
@@ -153,9 +151,9 @@ def extremum(largest: bool, fmt: FloatFormat, profile: Profile) -> Kernel:
     """Return the kernel of the larger or the smaller of two complex numbers: the real parts are compared, and if they
     are equal the imaginary ones. If a number has a NaN, it is the result.
     """
-    below = floats.compare(_LESS, fmt, 0, profile)
-    same = floats.compare(_EQUAL, fmt, 0, profile)
-    unordered = floats.compare(_UNORDERED, fmt, 0, profile)
+    below = floats.compare(OLT, fmt, 0, profile)
+    same = floats.compare(OEQ, fmt, 0, profile)
+    unordered = floats.compare(UNO, fmt, 0, profile)
     quieted = by_parts(floats.binary("maximum", fmt, Rounding.TO_NEAREST_EVEN, 0, profile))
 
     def array(a: Codes, b: Codes) -> Outcome:

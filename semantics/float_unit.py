@@ -247,10 +247,6 @@ def to_integral(fmt: FloatFormat, rounding: Rounding, says_inexact: bool, profil
     )
 
 
-_EQUAL = 1
-"""The number of the predicate `oeq`."""
-
-
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Kernel:
@@ -277,7 +273,7 @@ def classify(fmt: FloatFormat) -> Kernel:
             test(fmt, a)
             for test in (comparisons.is_nan, comparisons.is_infinite, comparisons.is_zero, comparisons.is_normal)
         )
-        signalling = comparisons.compare(fmt, _EQUAL, a, a, want_flags=True).flags
+        signalling = comparisons.compare(fmt, scalar.OEQ, a, a, want_flags=True).flags
         negative = sign_bit(a, fmt.bits) if fmt.signed else np.zeros(nan.shape, np.bool_)
         size = np.where(infinite, 7, np.where(zero, 4, np.where(normal, 6, 5)))
         number = np.where(nan, np.where(signalling == INVALID, 8, 9), np.where(negative, 7 - size, size))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import xor
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +148,8 @@ class Philox:
         alone = (False, True, True, True)
         loop = loop_for(_philox_block, (64, 32, 32, 64), alone, numbers.size, results=2) if numbers.size else None
         if loop is not None and sys.byteorder == "little":
-            given = [np.full(1, op, np.uint32), np.full(1, run, np.uint32), np.full(1, self.seed, np.uint64)]
+            given: list[Codes] = [np.full(1, each, np.uint32) for each in (op, run)]
+            given.append(np.full(1, self.seed, np.uint64))
             low, high = (np.empty(numbers.size, np.uint64) for _ in range(2))
             loop.run([numbers, *given], [low, high], numbers.size)
             return np.stack([low, high], axis=-1).view(np.uint32)
@@ -298,7 +299,8 @@ def _by_bytes(tables: Words, states: Words) -> Words:
     return moved
 
 
-class _Moved(NamedTuple):
+@dataclass(frozen=True)
+class _Moved:
     """The description of 2**power draws of a register on machine words, by the tables of `_steps`."""
 
     register: Lfsr

@@ -438,16 +438,12 @@ def to_integral_exact(fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: F
         found = conversions.to_integral(fmt, x, rounding, policy, want_flags=True)
         given = flush(fmt, x, policy).codes if policy.flushing(fmt).operands else x
         number = ~(comparisons.is_nan(fmt, given) | comparisons.is_infinite(fmt, given))
-        same = comparisons.compare(fmt, _EQUAL, given, found.codes).codes != 0
+        same = comparisons.compare(fmt, scalar.OEQ, given, found.codes).codes != 0
         assert found.flags is not None
         return found._replace(flags=np.asarray(found.flags | (number & ~same) * np.uint8(scalar.INEXACT)))
 
     flagged = word_flags.to_integral(fmt, int(rounding), policy, says_inexact=True)
     return applied(flagged, (fmt.bits,), (a,), exactly, flags=True) or exactly(a)
-
-
-_EQUAL = 1
-"""The number of the predicate `oeq`."""
 
 
 def _extremum(

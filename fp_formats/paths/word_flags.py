@@ -631,7 +631,7 @@ def to_integral(
         found = whole.choose(magnitude, up & (field.of(0) - unit))
         # A number below 1 becomes 0 or 1.
         half = scalar.round_pack(fmt, 0, 1, -1, RNE, policy).code
-        small = _below_one(magnitude, half, rounding, x.sign)
+        small = _becomes_one(magnitude, half, rounding, x.sign)
         found = below.choose(small.choose(found.of(one), found.of(0)), found)
         inexact = ~whole & ((below & magnitude.differs(0)) | (~below & dropped.differs(0)))
         over = ~found.at_most(fmt.max_magnitude, signed=False)
@@ -648,7 +648,7 @@ def to_integral(
     return implementation
 
 
-def _below_one(magnitude: Word, half: int, rounding: int, sign: Word) -> Word:
+def _becomes_one(magnitude: Word, half: int, rounding: int, sign: Word) -> Word:
     """Tell whether a number below 1 is rounded to 1. ``half``: the magnitude of one half."""
     more, tie = ~magnitude.at_most(half, signed=False), magnitude.equals(half)
     some = magnitude.differs(0)

@@ -396,7 +396,7 @@ def _itself(outward: bool) -> Beside:
     return lambda x, y: size_of(x).less(_ODD).choose(x * factor, y)
 
 
-def _below_one(beside: Beside, least: float) -> Beside:
+def _or_below_one(beside: Beside, least: float) -> Beside:
     """Return a function that also knows results below 1 for sizes of operands from ``least`` on."""
     return lambda x, y: size_of(x).less(least).choose(beside(x, y), signed(x.of(1 - _STEP), x))
 
@@ -448,7 +448,7 @@ ROWS: Mapping[str, Row] = MappingProxyType(
         "tan": Row(_tan, _itself(outward=True), far=partial(_tan, turned=_turned_far)),
         "sinh": Row(_sinh, _itself(outward=True)),
         "cosh": Row(_cosh, lambda x, y: size_of(x).less(_ODD).choose(x.of(1 + _STEP), y)),
-        "tanh": Row(_tanh, _below_one(_itself(outward=False), 15.0)),
+        "tanh": Row(_tanh, _or_below_one(_itself(outward=False), 15.0)),
         "sigmoid": Row(_sigmoid, _beside_sigmoid),
         "silu": Row(_silu, _beside_silu),
         "sqrt": Row(_sqrt, outside=_negative, exact=_exact_root),
