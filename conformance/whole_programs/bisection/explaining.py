@@ -228,6 +228,8 @@ class Explainer:
                 self._rewritten,
             )
         )
+        if not isinstance(before.type, ty.FloatType):
+            rules += (self._from_payload,)
         if not zeros and histories.is_finite(before) and histories.is_finite(after):
             rules += (self._rounded, self._reciprocal, self._formula, self._unrecorded)
         found: Grounds | None = None
@@ -311,6 +313,27 @@ class Explainer:
         if not isinstance(source.type, ty.FloatType) or isinstance(before.type, ty.FloatType):
             return None
         return self._payload(source, Number(NO_ID, source.type, after.code))
+
+    def _from_payload(self, before: Number, after: Number) -> Grounds | None:
+        """Explain an integer that is computed from the bits of a NaN whose payload is open."""
+        made = self._before.made(before)
+        if not isinstance(made, Node) or histories.name_of(made.op) == "bitcast":  # `_reinterpreted` knows its bits
+            return None
+        waiting, met = [before], {before}
+        while waiting:
+            made = self._before.made(waiting.pop())
+            if not isinstance(made, Node):
+                continue
+            self._spend(1)
+            if histories.name_of(made.op) == "bitcast" and isinstance(made.operands[0].type, ty.FloatType):
+                (source,) = made.operands
+                grounds = self._payload(source, source)
+                if grounds is not None:
+                    return grounds
+                continue
+            waiting += [each for each in made.operands if each not in met]
+            met.update(made.operands)
+        return None
 
     # --- sums and products ---
 

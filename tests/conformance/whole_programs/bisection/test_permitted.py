@@ -266,6 +266,28 @@ def test_the_bits_of_a_nan_that_no_op_made_stay() -> None:
     assert judged(before, after, hu.Value.from_bits(0xFFC1, "bf16"))[0] == "DIFFERENT"
 
 
+def test_an_integer_may_depend_on_the_payload_of_a_nan() -> None:
+    """A signalling NaN becomes quiet in a conversion; a pass may remove two conversions that cancel."""
+    before = """func.func @f(%x: bf16) -> i16 {
+  %w = arith.extf %x : bf16 to f32
+  %n = arith.truncf %w : f32 to bf16
+  %i = arith.bitcast %n : bf16 to i16
+  %one = arith.constant 1 : i16
+  %r = arith.addi %i, %one : i16
+  return %r : i16
+}"""
+    after = """func.func @f(%x: bf16) -> i16 {
+  %i = arith.bitcast %x : bf16 to i16
+  %one = arith.constant 1 : i16
+  %r = arith.addi %i, %one : i16
+  return %r : i16
+}"""
+    signalling = hu.Value.from_bits(0x7F81, "bf16")
+    assert judged(before, after, signalling) == ("permitted", "another NaN (the payload is open)")
+    moved = before.replace("%n = arith.truncf %w : f32 to bf16", "%n = arith.negf %x : bf16")
+    assert judged(moved, after, signalling)[0] == "DIFFERENT"
+
+
 def test_several_reasons_are_all_named() -> None:
     before = (*PRODUCTS, "s = addf r a0")
     after = ("z = math.fma a2 a3 a0", "r = math.fma a0 a1 z")
