@@ -354,8 +354,10 @@ def columns_in_order(
 
 
 def flags_named(names: Iterable[str]) -> int:
-    """Return exception flags of these names as bits. Raises InputError for an unknown name."""
+    """Return exception flags of these names as bits. Raises InputError for an unknown name, and for a text."""
     bits, known = 0, {str(flag.name).lower(): int(flag) for flag in Flags}
+    if isinstance(names, str):
+        raise InputError(f"the names of flags are a list, not a text: '{names}'", hint='give ["invalid", "overflow"]')
     for name in names:
         if name not in known:
             raise InputError(f"there is no exception flag '{name}'", hint=f"the flags are {', '.join(known)}")

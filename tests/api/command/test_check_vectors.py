@@ -745,6 +745,8 @@ def test_what_cannot_be_meant_is_refused_before_the_check(tmp_path: Path) -> Non
         assert (done.code, done.out, message in done.err) == (2, "", True), done.err
     with pytest.raises(hu.errors.InputError, match="only_flags names the flags"):
         hu.check(vectors, only_flags=("invalid",), ignore_flags=True)
+    with pytest.raises(hu.errors.InputError, match="the names of flags are a list, not a text"):
+        hu.check(vectors, only_flags="invalid,overflow")
     # A named column that is nearly one of those that are compared is refused; another one is noted.
     for name, lines in (("m.csv", vectors), ("m.jsonl", tmp_path / "s.jsonl")):
         (tmp_path / name).write_text(lines.read_text().replace("flags", "flgs"))
