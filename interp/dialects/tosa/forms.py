@@ -80,8 +80,8 @@ class Form:
         entries: dict[str, at.Attribute] = {}
         p.expect("{")
         while not p.take("}"):
-            word, value = p.tokens[p.pos], p.tokens[p.pos + 2]
-            if word == self.bare and p.tokens[p.pos + 1] == "=" and value[:1].isalpha():
+            word, equals, value = (*p.tokens[p.pos : p.pos + 3], "", "")[:3]  # the text may end here
+            if word == self.bare and equals == "=" and value[:1].isalpha():
                 p.pos += 2
                 if value not in enum.cases:
                     what = "resize mode" if word == "mode" else word

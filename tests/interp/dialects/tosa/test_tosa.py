@@ -91,6 +91,12 @@ def test_the_rules_are_those_of_mlir(line: str, arguments: str, message: str) ->
     assert broken.value.message.partition(" op ")[2] == message
 
 
+@each_row("{", "{nan_mode", "{nan_mode =", "{nan_mode = PROPAGATE", "{axis = 1 : i32,")
+def test_a_text_may_end_in_a_dictionary(end: str) -> None:
+    with pytest.raises(hu.ParseError):
+        hu.parse(f"func.func @f(%a: tensor<4x8xf32>) {{\n%0 = tosa.argmax %a {end}")
+
+
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
