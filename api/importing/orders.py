@@ -65,8 +65,8 @@ def same_order(one: Module | Source, other: Module | Source) -> OrderComparison:
     Raises InputError for a module without a kernel, Unsupported for a target that is not known, and the errors of
     `load`.
     """
-    modules = [each if isinstance(each, Module) else load(each) for each in (one, other)]
-    kernels = [next((op for op in module.walk() if op.name == "tt.func"), None) for module in modules]
+    first, second = (each if isinstance(each, Module) else load(each) for each in (one, other))
+    kernels = [next((op for op in module.walk() if op.name == "tt.func"), None) for module in (first, second)]
     if kernels[0] is None or kernels[1] is None:
         raise InputError("same_order compares kernels of Triton, but a module has none", hint="hu.from_triton(...)")
     arguments = kernels[0].regions[0].blocks[0].arguments
@@ -74,7 +74,7 @@ def same_order(one: Module | Source, other: Module | Source) -> OrderComparison:
         tuple(
             [
                 OutputOrder(arguments[each.argument].label or f"argument {each.argument}", each.same, each.why)
-                for each in proofs.same_order(*modules)
+                for each in proofs.same_order(first, second)
             ]
         )
     )
