@@ -17,6 +17,7 @@ from benchmarks import (
     elementary,
     exact_path,
     float_unit,
+    kernels,
     mlir,
     models,
     ops,
@@ -55,6 +56,7 @@ MODULES = (
     requantizing,
     models,
     stablehlo,
+    kernels,
     shadows,
     values,
     texts,
@@ -69,8 +71,9 @@ PEERS = ("numpy", "ml_dtypes", "llvmlite", "gfloat", "xdsl", "gmpy2", "jaxlib")
 EXPLANATION = """\
 Each row compares halfulp with a peer: another implementation. Both run in one process and take turns, and the figure is
 the best of several runs. mlir-opt and mlir-runner have processes of their own. The times of mlir-runner are measured
-inside the program, without its start and compilation. The rows of StableHLO, and of one product of numbers by
-matrix units, give CPU times: for StableHLO the peers have processes of their own, and XLA uses several threads.
+inside the program, without its start and compilation. The rows of StableHLO, of kernels of Triton,
+and of one product of numbers by matrix units, give CPU times: for StableHLO the peers have processes of their own, and
+XLA uses several threads.
 
 Before the times are measured, the results are compared bit by bit. There are three exceptions: of mlir-runner's
 results only a sum is compared; the rows on texts and on starting have no results; and some remarks say that results
