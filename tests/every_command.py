@@ -139,6 +139,7 @@ EVERY: Mapping[str, Call] = {
     ),
     "iree workgroups": Call(("iree", "workgroups", "dispatch.mlir", "--input=1000", "--input=4096", "--input=64"), 0, ("dispatch.mlir",)),
     "cache": Call(("cache",)),
+    "completion": Call(("completion", "bash")),
 }  # fmt: skip
 """A call of each command in a folder of `prepared`."""
 

@@ -112,9 +112,10 @@ def _hint_without_dialect(mnemonic: str, dialects: Mapping[str, Dialect], functi
     exact = [f"{dialect}.{mnemonic}" for dialect in dialects if _is_op(f"{dialect}.{mnemonic}", dialects)]
     if exact:
         return _renamed(exact[0]) if exact[0] in RENAMED else asking(exact)
-    known: dict[str, list[str]] = {name: [name] for name in functions}
+    known: dict[str, list[str]] = {}
     for op in (op for dialect in dialects.values() for op in dialect.ops):
         known.setdefault(op.partition(".")[2], []).append(op)
+    known.update((name, [name]) for name in functions)
     near = nearest(mnemonic, known, number_family)
     return asking([name for each in near for name in known[each]][:3])
 
