@@ -16,7 +16,9 @@ from halfulp.command.main import main
 from halfulp.conformance.comparing import tosa_bounds
 from halfulp.conformance.comparing.check import check
 from halfulp.conformance.oracles.tosa_model import TosaModel
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.tosa_rows import TosaRows
+from halfulp.interp.ir import types as ty
 
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
@@ -63,10 +65,10 @@ def test_single_numbers(program: str, operands: Sequence[float], results: dict[f
     module = hu.parse(program)
     function = module.body[0]
     types = [argument.type for argument in function.regions[0].blocks[0].arguments]
-    given = [hu.convert([x], str(type_.element)) for x, type_ in zip(operands, types, strict=True)]
+    given = [hu.convert([x], str(ty.element_type(type_))) for x, type_ in zip(operands, types, strict=True)]
     (result,) = (op.operands[0].type for op in function.walk() if op.name == "func.return")
     for number, ok in results.items():
-        found = hu.convert([number], str(result.element))
+        found = hu.convert([number], str(ty.element_type(result)))
         (verdict,) = hu.tosa_verdict(module, *given, results=found)
         assert (number, verdict.ok) == (number, ok)
 
@@ -263,6 +265,7 @@ def test_rescale_equals_the_reference_model(source: str, factor: str, target: st
     for place, element in ((3, source), (4, target)):
         zeros = [0, 5, 0x80] if element == "i8" else [0]
         columns[place] = np.resize(np.array(zeros, columns[place].dtype), columns[place].shape)
+    assert isinstance(vectors.computation, OpComputation)
     tally = check(TosaModel(), vectors.computation.case, columns)
     assert (tally.unexplained, tally.failures, tally.equal > 250) == (0, [], True)
 
