@@ -75,7 +75,7 @@ class TosaModel:
         except PackageNotFoundError:
             found = None
         if found is None or found.origin is None:
-            raise Unavailable(f"the package {_PACKAGE} is not installed: pip install 'halfulp[tosa]'")
+            raise Unavailable(f"the package {_PACKAGE} is not installed: pip install tosa-tools")
         folder = Path(found.origin).parent.parent / "bin"
         self._optimizer = Tool(str(folder / "tosa-opt"), self.version)
         self._program = str(folder / "tosa_reference_model")
