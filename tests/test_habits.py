@@ -102,6 +102,26 @@ def test_the_workflow_runs_all_parts_on_the_oldest_and_the_newest_version() -> N
     assert f"Python {versions[0]} to {versions[-1]}" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
+def test_the_release_tries_both_files_before_it_publishes() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    workflow = yaml.load(text, yaml.BaseLoader)  # YAML 1.1 reads the key `on` as true
+    assert list(workflow["on"]) == ["workflow_dispatch"]  # a person starts it
+    jobs = workflow["jobs"]
+    assert (jobs["smoke"]["needs"], jobs["publish"]["needs"]) == ("build", "smoke")
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert workflow["permissions"] == {"contents": "read"}
+    matrix = jobs["smoke"]["strategy"]["matrix"]
+    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    assert matrix["file"] == ["whl", "tar.gz"]
+    assert [system.partition("-")[0] for system in matrix["system"]] == ["ubuntu", "macos", "windows"]
+
+
+def test_the_citation_names_the_version() -> None:
+    citation, project = parsed(ROOT / "CITATION.cff"), pyproject()["project"]
+    assert (citation["title"], citation["version"]) == (project["name"], project["version"])
+    assert (citation["license"], citation["cff-version"]) == (project["license"], "1.2.0")
+
+
 @pytest.mark.parametrize("name", ["wrong_bits", "bug", "feature"])
 def test_forms_for_issues(name: str) -> None:
     form = parsed(ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml")
