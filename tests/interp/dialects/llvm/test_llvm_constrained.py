@@ -56,7 +56,7 @@ def test_arithmetic_rounds_in_its_mode(mode: str) -> None:
     for op, exact in {"fadd": a + b, "fsub": a - b, "fmul": a * b, "fdiv": a / b}.items():
         made = constrained(op, A, B, types="f32 f32", result="f32", text=f"%a, %b {mode} strict : f32")
         assert made == rounded(exact, mode), op
-    tie = sum(Fraction(float(number)) for number in HALF)
+    tie = sum((Fraction(float(number)) for number in HALF), Fraction(0))
     for sign in (1, -1):
         signed = [np.float32(sign) * number for number in HALF]
         made = constrained("fadd", *signed, types="f32 f32", result="f32", text=f"%a, %b {mode} ignore : f32")
@@ -82,9 +82,9 @@ def test_conversions_round_in_their_mode(mode: str) -> None:
     assert made == rounded(Fraction(0xFFFFFFFF), mode)
     integers = {"downward": [-3, 2, 2], "upward": [-2, 3, 3], "towardzero": [-2, 2, 2], "tonearestaway": [-3, 3, 3]}
     for op in ("rint", "nearbyint"):
-        for number, integer in zip((-2.5, 2.5, 2.75), integers.get(mode, [-2, 2, 3]), strict=True):
-            made = constrained(op, number, types="f64", result="f64", text=f"%a {mode} ignore : f64")
-            assert made == integer, (op, number)
+        for x, integer in zip((-2.5, 2.5, 2.75), integers.get(mode, [-2, 2, 3]), strict=True):
+            made = constrained(op, x, types="f64", result="f64", text=f"%a {mode} ignore : f64")
+            assert made == integer, (op, x)
 
 
 def test_ops_without_a_mode() -> None:
