@@ -377,12 +377,13 @@ def read_rows(
 ) -> Iterator[Chunk]:
     """Yield the rows from here to the end of a file. ``row`` must match one whole line.
 
-    Raises InputError if the file states another number of rows, or none although it should.
+    Raises InputError if the file states another number of rows, or none although it should, and after `MOST_WITHOUT`
+    lines without a row.
     """
     text = RowText(columns, row, dont_care)
     lines_of_row = text.template.count(b"\n")
     most = rows = min(BLOCK, options.rows)
-    slowly, done = 1, 0
+    slowly, done, without = 1, 0, 0
     while True:
         source.fill(rows * text.length)
         here = min(rows, len(source.data) // text.length)
@@ -396,7 +397,7 @@ def read_rows(
             # If other lines come between, little is read twice.
             rows = min(most, 2 * rows if good == rows else max(2 * good, FEWEST))
             source.drop(good * text.length, good * lines_of_row)
-            done, slowly = done + good, 1
+            done, slowly, without = done + good, 1, 0
             continue
         if not source.data:
             break
@@ -405,6 +406,9 @@ def read_rows(
             yield tuple(codes[start : start + rows] for codes in chunk)
         source.drop(skipped, lines)
         done, slowly = done + len(chunk[0]), min(2 * slowly, SLOW_LINES)
+        without = 0 if len(chunk[0]) else without + lines
+        if without > MOST_WITHOUT:
+            raise malformed(f"more than {MOST_WITHOUT} lines in succession without a row", options, source.line)
     if line.ends and line.count is None:
         raise malformed("the file ends too early", options, source.line)
     if line.ends and line.count != done:
@@ -413,6 +417,9 @@ def read_rows(
 
 LONGEST = 1 << 20
 """Most bytes of a line that is read."""
+
+MOST_WITHOUT = 1 << 20
+"""Most comments and empty lines between two rows: a small compressed file may expand to many more."""
 
 
 def _line_by_line(

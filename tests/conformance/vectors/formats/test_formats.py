@@ -336,6 +336,14 @@ def test_an_endless_line_is_refused() -> None:
         read("0" * (1 << 22), "testfloat", ADDF)
 
 
+def test_endless_lines_without_a_row_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "MOST_WITHOUT", 1 << 10)
+    empty, row = "\n" * (1 << 10), "38 40 44 00\n"
+    assert read(empty + row + empty + row + empty, "testfloat", ADDF) == read(row + row, "testfloat", ADDF)
+    with pytest.raises(InputError, match=r":\d+:1: error: more than 1024 lines in succession without a row"):
+        read(row + empty * 6, "testfloat", ADDF)
+
+
 def test_coe_is_what_memory_generators_read() -> None:
     text = text_of(ADDF, SUMS, "coe")
     body = [line for line in text.splitlines() if not line.startswith("; ")]
