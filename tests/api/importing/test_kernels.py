@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -192,9 +192,9 @@ REFUSED: tuple[tuple[Callable[[Any], Any], type[Exception], str], ...] = (
     (lambda k: hu.launch(k.add[(1,)], X, X, [1.0, 2.0], 5, BLOCK=8), hu.TypeMismatch, "the argument z_ptr is a list"),
     (lambda k: hu.launch(k.add[(1,)], X, X, X, 2**70, BLOCK=8), hu.TypeMismatch, "too large"),
     (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=8, num_warps=3), hu.TypeMismatch, "num_warps must be a power of 2"),
-    (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=8, target=90), hu.HalfulpError, "target is 90"),
+    (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=8, target=cast(Any, 90)), hu.HalfulpError, "target is 90"),
     (lambda k: hu.from_triton(k.add, "*f32, *fp32, *fp32, i32, 8"), hu.HalfulpError, "the type of x_ptr is '*f32', which Triton does not know"),
-    (lambda k: hu.from_triton(k.add, 5), hu.TypeMismatch, "signature of add is of type int"),
+    (lambda k: hu.from_triton(k.add, cast(Any, 5)), hu.TypeMismatch, "signature of add is of type int"),
     (lambda k: hu.from_triton(k.add, "*fp32, *fp32, *fp32, i32, 8", warps=2), hu.HalfulpError, "warps is not an option of a launch"),
 )  # fmt: skip
 

@@ -72,7 +72,7 @@ def test_blocks_of_two_dimensions(recipe: str) -> None:
 
 
 def test_a_scale_for_each_row() -> None:
-    x = X * np.float32([[1], [64], [1 / 64]])
+    x = X * np.array([[1], [64], [1 / 64]], np.float32)
     found = hu.quantize_blocks(x, recipe="nvfp4-te", tensor_scale="rows")
     for row in range(3):
         alone = hu.quantize_blocks(x[row], recipe="nvfp4-te")

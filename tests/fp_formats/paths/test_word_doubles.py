@@ -16,6 +16,7 @@ from word_arrays import ArrayMachine, described
 from halfulp.fp_formats.formats import FORMATS, Codes
 from halfulp.fp_formats.paths import elementary, llvm, word_doubles
 from halfulp.fp_formats.paths.array_loop import ArrayLoop, ChainOfOne, Plan
+from halfulp.fp_formats.paths.word_functions import FAR
 from halfulp.fp_formats.paths.words import F64, Real
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.fp_formats.reals import elementary as specification
@@ -57,7 +58,7 @@ def test_functions_equal_the_specification(name: str, count: int, fuses: bool, m
         for far in (False, True) if word_doubles.ROWS[name].far else (False,):
             covered = size < np.inf
             if word_doubles.ROWS[name].far:
-                covered &= (size >= word_doubles.FAR) == far
+                covered &= (size >= FAR) == far
             codes = numbers[covered | (size == np.inf)].view(np.uint64)
             implementation = word_doubles.unary(name, F64, mode, far=far)
             assert implementation is not None
@@ -81,7 +82,7 @@ def test_errors_stay_far_below_the_claim(name: str, count: int) -> None:
         shifts = [0] * numbers.size if shift is None else shift.held.numbers(True).tolist()
         every = zip(numbers.tolist(), high.held.tolist(), low.held.tolist(), shifts, strict=True)
         for x, first, second, moved in every:
-            far = row.far is not None and abs(x) >= word_doubles.FAR
+            far = row.far is not None and abs(x) >= FAR
             beside = abs(x) < word_doubles._ODD  # where results lie next to a value, no approximation is needed
             if far != (function is row.far) or not math.isfinite(x) or x == 0 or beside:
                 continue
@@ -125,7 +126,7 @@ def near_ties(name: str, count: int, patch: pytest.MonkeyPatch) -> npt.NDArray[n
     loop.run([numbers.view(np.uint64)], [codes, refused], numbers.size)
     patch.undo()
     word_doubles.unary.cache_clear()
-    return numbers[refused == 1]
+    return np.asarray(numbers[refused == 1])
 
 
 def test_nothing_is_described_outside_of_the_domain() -> None:

@@ -163,7 +163,10 @@ def test_refused_elements_in_the_middle_are_computed_in_the_general_way(
     numbers[-1] = 2.0 ** -(fmt.mantissa_bits + 1)  # exp of it is next to a tie
     codes = numbers.view(fmt.storage_dtype)
     nan = fmt.nan_code or 0
-    codes[array_loop.BLOCK + 3], codes[2 * array_loop.BLOCK - 1] = fmt.infinity_code | 1, nan | (fmt.sign_mask or 0) | 7
+    codes[array_loop.BLOCK + 3], codes[2 * array_loop.BLOCK - 1] = (
+        (fmt.infinity_code or 0) | 1,
+        nan | (fmt.sign_mask or 0) | 7,
+    )
     names = ("sin", "exp") if fmt == F32 else ("exp",)
     wanted = {name: elementary.unary(name, fmt, codes[::11]).codes for name in names}
     monkeypatch.setattr(llvm, "_backend", "llvm")

@@ -428,7 +428,7 @@ def test_the_borders_of_blocks_lose_nothing(name: str, rows: int, monkeypatch: p
         *(rng.integers(0, 256, rows).astype(np.uint8) for _ in range(3)),
         rng.integers(0, 32, rows).astype(np.uint8),
     )
-    columns = ADDF
+    columns: tuple[Column, ...] = ADDF
     if name == "mlir":
         columns, chunk = columns[:3], chunk[:3]
     data = written(columns, [chunk], name)
