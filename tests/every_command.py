@@ -66,10 +66,10 @@ class Call(NamedTuple):
 EVERY: Mapping[str, Call] = {
     "run": Call(("run", "add.mlir", *TWO), 0, ("add.mlir",)),
     "run --trace": Call(
-        ("run", "add.mlir", "--trace", *TWO, "--npz=out/trace", "--html=out/trace.html"),
+        ("run", "add.mlir", "--trace", *TWO, "--npz=out/trace", "--html=out/trace.html", "--annotate=out/add.mlir"),
         0,
         ("add.mlir",),
-        ("out/trace/values.npz", "out/trace/index.json", "out/trace.html"),
+        ("out/trace/values.npz", "out/trace/index.json", "out/trace.html", "out/add.mlir"),
     ),
     "eval": Call(("eval", "arith.addf", *TWO)),
     "explain": Call(("explain", "0.3", "f8E4M3FN")),

@@ -115,7 +115,6 @@ TRIED_OPTIONS: Mapping[str, str] = {
     "--entry-function": "--function",
     "--entry_function": "--function",
     "-entry-point": "--function",
-    "--annotate": "--html",
     "-i": "--input",
     "--inputs": "--input",
     "--dtype": "--type",

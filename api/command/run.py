@@ -101,11 +101,12 @@ def _run(
 
 
 _TRACE = """\
-Without --html and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For a value of
-more than 16 elements, the trace shows the first elements, the minimum, the maximum, and the counts of NaNs, infinities
-and poison. If the program stops early, the trace ends there.
+Without --html, --annotate and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For
+a value of more than 16 elements, the trace shows the first elements, the minimum, the maximum, and the counts of NaNs,
+infinities and poison. If the program stops early, the trace ends there.
 
   --html page.html   one page without other files: the source, and the steps of each line
+  --annotate g.mlir  the program, with the values of each op in a comment behind its line: it stays MLIR
   --npz DIR          DIR/values.npz: the raw codes of every value; DIR/index.json: op, place, type and poison of each
 """
 
@@ -116,6 +117,7 @@ class TraceArguments(calls.FunctionResultOptions):
 
     trace: bool = flag("show every op that runs")
     html: str | None = option("FILE", "write the trace as an HTML page")
+    annotate: str | None = option("FILE", "write the program with the values of the ops as comments")
     npz: str | None = option("DIR", "write all values of the trace to this folder")
     shadow: bool = flag("also run with exact real arithmetic and report the errors of ops and results")
     shadow_in: str | None = choice(
@@ -145,7 +147,9 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     )
     if arguments.html is not None:
         write_file(arguments.html, traced.html().encode("utf-8"))
-    printed = arguments.html is None and arguments.npz is None and not arguments.json
+    if arguments.annotate is not None:
+        write_file(arguments.annotate, traced.annotated().encode("utf-8", "surrogateescape"))
+    printed = {arguments.html, arguments.annotate, arguments.npz} == {None} and not arguments.json
     if printed:
         write("".join(f"{line}\n" for line in step_lines(traced)))
     more = {"trace": trace_record(traced, seen_record, origin_record)} if arguments.json else {}

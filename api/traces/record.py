@@ -11,7 +11,7 @@ import weakref
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from importlib.resources import files
 from itertools import islice
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.files import replaced, temporary_name
 from halfulp.inputs import write_file
-from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, plural
+from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import SSAValue
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
@@ -132,6 +132,7 @@ class Trace:
     ``executed``: the number of ops that ran.
     ``results``: the results of the run; none if ``error`` stopped it.
     ``lines``: the lines of the source that are shown; the first one has the number ``first_line``.
+    ``function_line``: the line of the function, or None.
     ``sites``: the ops that ran.
     ``errors``: the errors of the results, for a run with ``shadow=True``.
     """
@@ -149,6 +150,7 @@ class Trace:
     error: HalfulpError | None = None
     lines: list[str] = field(default_factory=list)
     first_line: int = 1
+    function_line: int | None = None
     sites: list[Site] = field(default_factory=list)
     errors: RunErrors | None = None
 
@@ -183,6 +185,17 @@ class Trace:
         middle, _, rest = rest.partition("@ERRORS@")
         last, _, tail = rest.partition("@DATA@")
         return f"{head}{_whole(escape(_title(self)))}{middle}{_whole(_errors(self))}{last}{data}{tail}"
+
+    def annotated(self) -> str:
+        """Return the program with a comment behind the line of each op that ran: its results, or the operands of an op
+        without results, new poison, and the errors in ulp of a run with shadows.
+
+        The text is MLIR, and all ops keep their places. Raises Unsupported for a program that has no text, such as
+        bytecode with more than 16 MiB of constants.
+        """
+        if not self.lines:
+            raise Unsupported("the program has no text to annotate", hint="write the trace without it, or with --html")
+        return "\n".join(annotated_lines(self))
 
     def worst(self, count: int = 5, *, metric: Metric = "ulp") -> Ranking:
         """Return the ops whose own errors contribute most to the result with the largest error.
@@ -318,6 +331,26 @@ def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator
         yield done
     if step.undefined:
         yield f"! {step.undefined}"
+
+
+def annotated_lines(trace: Trace) -> Iterator[str]:
+    """Yield the lines of the program, each with a comment about the ops that begin on it, if they ran."""
+    shown: dict[Site, Step] = {}
+    for step in trace.steps:
+        if step.results or step.undefined or not (step.site in shown and shown[step.site].results):
+            shown[step.site] = step
+    comments: dict[int | None, list[str]] = {trace.function_line: [f"{each.name} {each}" for each in trace.arguments]}
+    for site, step in shown.items():
+        # What the ops gave is told where they are.
+        details = list(_details(replace(step, operands=()) if step.results else step, {}))
+        if details and site.runs > 1:
+            details.insert(0, f"the last kept of {site.runs:,} runs (step {step.number:,})")
+        comments.setdefault(site.line, []).extend(details)
+    for number, line in enumerate(trace.lines, trace.first_line):
+        # A value or a place may hold the end of a line: it would end the comment.
+        comment = " ".join("; ".join(comments.get(number, ())).split()).translate(UNPRINTABLE)
+        code = line.removesuffix("\r")
+        yield f"{code}  // {comment}{line[len(code) :]}" if comment else line
 
 
 def poison_sources(step: Step) -> list[Origin]:

@@ -87,6 +87,7 @@ class Recorder(Listener):
     def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
         """Record the function that was called, with its arguments."""
         shown = self.names.shown(function) or function
+        self.trace.function_line = None if shown.position is None else shown.position.line
         parameters = shown.regions[0].blocks[0].arguments
         looked = [self._look(labelled(value), given) for value, given in zip(parameters, arguments, strict=True)]
         self.trace.arguments = tuple(looked)

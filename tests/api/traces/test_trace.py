@@ -362,6 +362,47 @@ def test_of_a_long_run_the_first_and_last_steps_stay_and_births_of_poison() -> N
     assert f"poison from step {middle}: " in text
 
 
+def test_an_annotated_program_is_the_program_with_comments() -> None:
+    # 1 + 3 + 3; each line of the loop ran twice.
+    for source in (LOOP, LOOP.replace("\n", "\r\n"), LOOP.replace("  ", " ")):
+        lines = hu.trace(source, 2, 1).annotated().splitlines()
+        assert [line.partition("  // ")[0].rstrip() for line in lines] == source.splitlines()
+        comments = [line.partition("  // ")[2] for line in lines]
+        assert comments == [
+            "%n index=2; %y i8=1",
+            "-> %0 index=0",
+            "-> %1 index=1",
+            "-> %c i8=3",
+            "-> %r i8=7",
+            "the last kept of 2 runs (step 7); -> %t i8=7",
+            "the last kept of 2 runs (step 8); %t i8=7",
+            "",
+            "%r i8=7",
+            "",
+        ]
+    # The name of a place has the end of a line, which would end the comment.
+    name = 'loc("a\\0Aend":1:1)'
+    poison = f"func.func @f() -> i8 {{\n  %p = ub.poison : i8 {name}\n  return %p : i8\n}}"
+    written = hu.trace(poison).annotated()
+    assert str(hu.load(written)) == str(hu.load(poison))
+    assert len(written.splitlines()) == 4
+    assert "poison born" in written.splitlines()[1]
+    stopped = hu.trace("func.func @f(%a: i8) -> i8 {\n  %q = arith.divsi %a, %a : i8\n  return %q : i8\n}", 0)
+    assert [line.partition("  // ")[2] for line in stopped.annotated().splitlines()] == [
+        "%a i8=0",
+        "%a i8=0; ! arith.divsi: undefined behaviour: division by zero: lhs = 0, rhs = 0",
+        "",
+        "",
+    ]
+    # 2^24 + 1 rounds to 2^24: half an ulp, the distance of the numbers there being 2.
+    sums = "func.func @f(%x: f32, %c: f32) -> f32 {\n %s = arith.addf %x, %c : f32\n return %s : f32\n}"
+    assert "own 0.5 ulp" in hu.trace(sums, 2.0**24, 1.0, shadow=True).annotated().splitlines()[1]
+    large = hu.trace("func.func @f(%x: tensor<99xi8>) {\n return\n}", np.arange(99, dtype=np.int8)).annotated()
+    assert large.splitlines()[0].endswith("(min 0, max 98)")
+    printed = hu.trace(hu.read_bytecode(hu.write_bytecode(hu.load(LOOP))), 2, 1).annotated()
+    assert hu.run(printed, 2, 1) == hu.run(LOOP, 2, 1)
+
+
 def test_a_limit_of_one_keeps_the_last_step() -> None:
     trace = hu.trace(
         "func.func @f(%a: i8) -> i8 {\n %q = arith.remui %a, %a : i8\n %r = arith.remui %q, %q : i8\n return %r : i8 }",
@@ -637,6 +678,9 @@ def test_the_command_writes_pages_and_archives_whole(tmp_path: Path) -> None:
     assert (done.code, done.out) == (0, "result[0]: 3xi8=3 poison -7\n")
     assert data_of(page.read_text(encoding="utf-8"))["rows"] == 4
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["index.json", "page.html", "values", "values.npz"]
+    program = tmp_path / "average.mlir"
+    assert halfulp("run", "--trace", EXAMPLE, *INPUTS, f"--annotate={program}").out == done.out
+    assert halfulp("run", str(program), *INPUTS).out == done.out
     wrong = halfulp(
         "run", "--trace", EXAMPLE, "--input=1", f"--html={tmp_path / 'no.html'}", f"--npz={tmp_path / 'no'}"
     )
@@ -686,9 +730,11 @@ def test_the_documented_output_is_the_real_one(
     ((command, printed),) = re.findall(r"^\$ halfulp (.*)\n((?:(?!\$|```).*\n)*)", DOCUMENT, re.MULTILINE)
     assert cli.main(shlex.split(command)) == 0
     assert capsys.readouterr().out == printed
-    ((code, output),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", DOCUMENT, re.DOTALL)
-    exec(compile(code, "trace.md", "exec"), {})
-    assert capsys.readouterr().out == output
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert len(blocks) == 2
+    for code, output in blocks:
+        exec(compile(code, "trace.md", "exec"), {})
+        assert capsys.readouterr().out == output
 
 
 def test_the_documented_limits_are_the_real_ones() -> None:
