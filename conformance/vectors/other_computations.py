@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import op_case
@@ -96,18 +96,24 @@ def _as_case(op: str | None, properties: Mapping[str, Any], computation: OpCompu
     return replace(computation, case=case, random_bits=None)
 
 
-MOST_OPS = 64
-"""The most ops of a program of which each is tried as another one."""
+MOST_OPS = 1 << 13
+"""The most ops of all changed programs together: their time is that of their ops."""
 
 
 def other_programs(computation: ProgramComputation) -> Iterator[Cause]:
     """Yield the causes that the device runs the program with one change: an op is left out, a related op or another
-    rounding mode takes its place, or an integer constant is one more or one less.
+    rounding mode takes its place, or an integer constant is one more or one less. Of a long program, the ops that come
+    last are changed: as many as `MOST_OPS` allows.
     """
     ops = list(computation.ops())
-    for number, op in enumerate(ops if len(ops) <= MOST_OPS else ()):
-        for name, change in _changes_of_op(op, place_of(op, number)):
-            yield computing(name, partial(_with_op, number, change))
+    changes = [
+        [(name, partial(_with_op, number, change)) for name, change in _changes_of_op(op, place_of(op, number))]
+        for number, op in enumerate(ops)
+    ]
+    left = accumulate(len(ops) * len(own) for own in reversed(changes))
+    tried = sum(work <= MOST_OPS for work in left)
+    for own in changes[len(ops) - tried :]:
+        yield from (computing(name, change) for name, change in own)
 
 
 _OpChange = Callable[[Operation], Operation | SSAValue]

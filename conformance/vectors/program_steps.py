@@ -29,8 +29,10 @@ from halfulp.interp.ir.types import shape_of
 from halfulp.interp.run.settings import profile_of
 from halfulp.interp.text.printer import print_module
 
-MOST_STEPS = 16
-"""The most ops of a program whose faults are tried: those that come last."""
+MOST_STEPS, MOST_OPS = 16, 640
+"""The most ops of a program whose faults are tried, those that come last, and the most ops of the programs that are run
+for them: a program for each.
+"""
 
 AT_ONCE = 64
 """For so few rows, the programs of all causes of an op are run at once."""
@@ -185,7 +187,8 @@ def steps_of(program: ProgramComputation) -> Iterator[Step]:
     profile = profile_of(program.target, program.profile)
     alike: dict[OpComputation, list[tuple[int, int, Operation]]] = {}
     sized = [(place, _elements(op), op) for place, op in enumerate(program.body.operations)]
-    for place, size, op in [one for one in sized if 0 < one[1] <= MOST_ELEMENTS][-MOST_STEPS:]:
+    most = max(1, min(MOST_STEPS, MOST_OPS // len(numbers)))
+    for place, size, op in [one for one in sized if 0 < one[1] <= MOST_ELEMENTS][-most:]:
         case = case_of(op)
         if case is None:
             continue

@@ -47,6 +47,8 @@ from halfulp.conformance.vectors.causes import DIAGNOSES
 from halfulp.conformance.vectors.columns import Chunk, Role, ignoring
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.device import Device
+from halfulp.conformance.vectors.other_computations import other_programs
+from halfulp.conformance.vectors.program_steps import steps_of
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import MOST_EXAMINED, Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
@@ -597,3 +599,18 @@ def test_a_sample_without_differences_is_none() -> None:
     same = np.zeros(300, np.bool_)
     sampler.add(0, inputs, outputs, outputs, same, same, ~same)
     assert sampler.sample is None
+
+
+@pytest.mark.parametrize(("ops", "tried"), [(15, 15), (200, 3)])
+def test_the_work_for_a_long_program_is_bounded(ops: int, tried: int) -> None:
+    """Of 201 ops, the last 640 // 201 are tried alone. Each of them can be changed in 11 ways, so that as many are
+    changed: 8192 // (201 * 11).
+    """
+    lines = [f"  %v{k + 1} = arith.addf %v{k}, %v0 : f16" for k in range(ops)]
+    text = "\n".join(["func.func @main(%v0: f16) -> f16 {", *lines, f"  return %v{ops} : f16", "}"])
+    computation = ProgramComputation(text, "main")
+    steps = [step.places for step in steps_of(computation) if len(step.places) == 1]
+    assert steps == [(place,) for place in range(ops - tried, ops)]
+    named = " ".join(cause.name for cause in other_programs(computation))
+    found = [k for k in range(ops) if f"in line {k + 2} " in f"{named} "]
+    assert found == list(range(ops - tried, ops))
