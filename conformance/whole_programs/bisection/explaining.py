@@ -221,7 +221,6 @@ class Explainer:
             else (
                 self._payload,
                 self._other_sign,
-                self._reinterpreted,
                 self._in_order,
                 self._same_op,
                 self._out_of_order,
@@ -274,20 +273,11 @@ class Explainer:
             or histories.value_of(before) != histories.value_of(after)
         ):
             return None
-        waiting, met = [before], {before}
-        while waiting:
-            number = waiting.pop()
-            made = self._before.made(number)
-            if not isinstance(made, Node):
-                continue
-            self._spend(1)
-            sources = [each for each in made.operands if histories.is_signless(each)]
-            allowed = histories.allows(made, histories.NSZ)
-            if allowed and any(histories.value_of(each) == 0 for each in (number, *sources)):
-                return frozenset([Ground("the sign of a zero is another one", allowed)])
-            waiting += [each for each in sources if each not in met]
-            met.update(sources)
-        return None
+        codes = histories.possible_codes(
+            self._before, before, histories.other_signs, self._spend, histories.is_signless
+        )
+        allowed = f"fastmath<{histories.NSZ}>"
+        return frozenset([Ground("the sign of a zero is another one", allowed)]) if after.code in codes else None
 
     def _payload(self, before: Number, after: Number) -> Grounds | None:
         """Explain a NaN by another NaN of its type, if an op computed it: then MLIR does not prescribe its payload."""
@@ -299,41 +289,35 @@ class Explainer:
         text = "another NaN"
         return frozenset([Ground(text, "the payload is open")]) if isinstance(made, Node) else None
 
-    def _reinterpreted(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a difference in the bits of a float by the difference of two floats."""
-        made = self._before.made(before)
-        if (
-            not isinstance(made, Node)
-            or histories.name_of(made.op) != "bitcast"
-            or made.poison
-            or before.type != after.type
-        ):
-            return None
-        (source,) = made.operands
-        if not isinstance(source.type, ty.FloatType) or isinstance(before.type, ty.FloatType):
-            return None
-        return self._payload(source, Number(NO_ID, source.type, after.code))
-
     def _from_payload(self, before: Number, after: Number) -> Grounds | None:
-        """Explain an integer that is computed from the bits of a NaN whose payload is open."""
-        made = self._before.made(before)
-        if not isinstance(made, Node) or histories.name_of(made.op) == "bitcast":  # `_reinterpreted` knows its bits
+        """Explain an integer by the bits of NaNs whose payload is open: it must follow from NaNs that are in the
+        history of the other integer, or from those that no operand determines.
+        """
+        if before.type != after.type:
             return None
-        waiting, met = [before], {before}
-        while waiting:
-            made = self._before.made(waiting.pop())
-            if not isinstance(made, Node):
-                continue
-            self._spend(1)
-            if histories.name_of(made.op) == "bitcast" and isinstance(made.operands[0].type, ty.FloatType):
-                (source,) = made.operands
-                grounds = self._payload(source, source)
-                if grounds is not None:
-                    return grounds
-                continue
-            waiting += [each for each in made.operands if each not in met]
-            met.update(made.operands)
-        return None
+        grounds: set[Ground] = set()
+        nans: dict[ty.FloatType, frozenset[int]] = {}
+
+        def other_nans(node: Node, number: Number) -> frozenset[int]:
+            # The number is an operand or the result; a bitcast from float to integer has one of each.
+            if histories.name_of(node.op) != "bitcast" or isinstance(number.type, ty.FloatType):
+                return frozenset()
+            (source,) = node.operands
+            type_, reasons = source.type, self._payload(source, source)
+            if reasons is None or not isinstance(type_, ty.FloatType):
+                return frozenset()
+            width, default = type_.format.bits, type_.format.nan_code
+            if default is None or ty.element_width(number.type) != width:
+                return frozenset()
+            grounds.update(reasons)
+            if type_ not in nans:
+                codes = histories.codes_of_history(self._after, after, width, self._spend)
+                codes |= {default, scalar.negate(type_.format, default).code}
+                nans[type_] = frozenset(code for code in codes if histories.is_nan(Number(NO_ID, type_, code)))
+            return nans[type_]
+
+        codes = histories.possible_codes(self._before, before, other_nans, self._spend)
+        return frozenset(grounds) if after.code in codes else None
 
     # --- sums and products ---
 

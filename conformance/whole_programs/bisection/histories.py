@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
+from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +19,7 @@ from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult
-from halfulp.interp.run.lineage import Leaf, Lineage, Node, Operand
+from halfulp.interp.run.lineage import NO_ID, Leaf, Lineage, Node, Operand
 from halfulp.interp.values.value import Value
 
 Number = Operand
@@ -452,3 +454,79 @@ def bounds_of_all_orders(format_: FloatFormat, terms: Sequence[int]) -> tuple[Fr
     unit = Fraction(1, 1 << (format_.mantissa_bits + 1)) * (len(values) - 1)
     total, error = sum(values, Fraction(0)), sum(map(abs, values), Fraction(0)) * unit / (1 - unit)
     return total - error, total + error
+
+
+# --- codes that are open ----------------------------------------------------------------------------------------------
+#
+# The codes that a number may have where ops in its history leave codes open: signs of zeros, payloads of NaNs.
+
+Others = Callable[[Node, Number], Iterable[int]]
+"""Returns the other codes that an op may use or give instead of a number, which is its operand or its result."""
+
+
+def possible_codes(
+    history: History,
+    root: Number,
+    others: Others,
+    spend: Callable[[int], None],
+    follows: Callable[[Number], bool] = lambda number: True,
+) -> frozenset[int]:
+    """Return the codes that a number may have: those that its ops compute from all codes that their operands may have.
+    The operands of an op are chosen independently, unless they are one number.
+
+    ``follows``: whether the history of an operand counts. ``spend``: gets the number of ops that are computed.
+    """
+    known: dict[Number, frozenset[int]] = {}
+    waiting = [root]
+    while waiting:
+        number = waiting[-1]
+        if number not in known:
+            made = history.made(number) if number is root or follows(number) else None
+            if isinstance(made, Node) and not made.poison:
+                missing = [each for each in made.operands if each not in known]
+                if missing:
+                    waiting += missing
+                    continue
+                known[number] = _results(made, known, others, spend)
+            else:
+                known[number] = frozenset([number.code])
+        waiting.pop()
+    return known[root]
+
+
+def _results(
+    node: Node, known: dict[Number, frozenset[int]], others: Others, spend: Callable[[int], None]
+) -> frozenset[int]:
+    def widened(type_: ty.Type, codes: frozenset[int]) -> frozenset[int]:
+        return codes.union(*(others(node, Number(NO_ID, type_, code)) for code in codes))
+
+    given = {each: widened(each.type, known[each]) for each in node.operands}
+    ways = prod(map(len, given.values()))
+    spend(ways)
+    found = {node.code}
+    for chosen in product(*given.values()) if ways > 1 else ():
+        codes = dict(zip(given, chosen, strict=True))
+        made = node.kernel.scalar(*(codes[each] for each in node.operands))
+        result = made[node.result] if isinstance(made, tuple) else made
+        if isinstance(result, int):
+            found.add(result)
+    return widened(node.type, frozenset(found))
+
+
+def other_signs(node: Node, number: Number) -> Iterable[int]:
+    """Return the zero of the other sign, if a number is a zero of an op under nsz."""
+    if value_of(number) != 0 or not allows(node, NSZ):
+        return ()
+    assert isinstance(number.type, ty.FloatType)
+    return (scalar.negate(number.type.format, number.code).code,)
+
+
+def codes_of_history(history: History, root: Number, width: int, spend: Callable[[int], None]) -> frozenset[int]:
+    """Return the codes of all numbers of a width in bits from which a number was computed, and its own."""
+    waiting, met = [root], {root}
+    while waiting:
+        operands = set(history.operands(waiting.pop())) - met
+        spend(1)
+        waiting += operands
+        met |= operands
+    return frozenset(each.code for each in met if ty.element_width(each.type) == width)

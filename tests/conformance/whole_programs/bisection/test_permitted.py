@@ -176,6 +176,21 @@ def test_the_sign_that_comes_from_a_zero_under_nsz(flags: str, codes: list[int],
     assert judged(before, after, *given)[0] == expected
 
 
+@each_row("math.absf %x", "math.copysign %x, %a0", "arith.maximumf %x, %z", "arith.mulf %x, %x", "arith.addf %x, %z")
+def test_an_op_that_determines_a_sign_ends_what_nsz_leaves_open(op: str) -> None:
+    before = f"""func.func @f(%a0: f32, %a1: f32) -> f32 {{
+  %z = arith.constant 0.0 : f32
+  %x = arith.mulf %a0, %a1 fastmath<nsz> : f32
+  %y = {op} : f32
+  %r = arith.divf %a0, %y : f32
+  return %r : f32
+}}"""
+    after = before.replace("return %r", "%n = arith.negf %r : f32\n  return %n")
+    assert judged(before, after, np.float32(1), np.float32(-0.0))[0] == "DIFFERENT"
+    open_ = before.replace(op, "arith.negf %x"), after.replace(op, "arith.negf %x")
+    assert judged(*open_, np.float32(1), np.float32(-0.0))[0] == "permitted"
+
+
 NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
 FACTORED = ("x = addf a0 a1", "r = mulf x a2")
 MULTIPLIED_OUT = ("x = mulf a0 a2", "y = mulf a1 a2", "r = addf x y")
@@ -286,6 +301,24 @@ def test_an_integer_may_depend_on_the_payload_of_a_nan() -> None:
     assert judged(before, after, signalling) == ("permitted", "another NaN (the payload is open)")
     moved = before.replace("%n = arith.truncf %w : f32 to bf16", "%n = arith.negf %x : bf16")
     assert judged(moved, after, signalling)[0] == "DIFFERENT"
+
+
+@each_row(
+    ("arith.cmpi ugt, %t, %e : i32", "arith.cmpi ult, %t, %e : i32", "i1"),  # isnan, reversed
+    ("arith.andi %i, %one : i32", "arith.ori %e, %one : i32", "i32"),  # one bit cannot become many
+)
+def test_an_integer_that_no_payload_gives_is_wrong(op: str, other: str, type_: str) -> None:
+    before = f"""func.func @f(%x: f32, %y: f32) -> {type_} {{
+  %n = arith.divf %x, %y : f32
+  %i = arith.bitcast %n : f32 to i32
+  %m = arith.constant 0x7FFFFFFF : i32
+  %e = arith.constant 0x7F800000 : i32
+  %one = arith.constant 1 : i32
+  %t = arith.andi %i, %m : i32
+  %r = {op}
+  return %r : {type_}
+}}"""
+    assert judged(before, before.replace(op, other), np.float32(0), np.float32(0))[0] == "DIFFERENT"
 
 
 def test_several_reasons_are_all_named() -> None:
