@@ -9,6 +9,7 @@ from named_programs import ALL, PIPELINES, closed, example, example_of_two
 from present import present
 
 import halfulp as hu
+from halfulp.conformance.comparing.divergences import in_range
 from halfulp.conformance.whole_programs.bisection.bisect import Judgement
 from halfulp.interp.ir.operations import Module
 
@@ -16,9 +17,13 @@ pytestmark = pytest.mark.mlir
 
 
 def _programs() -> Iterator[Any]:
-    """Yield each row and pass, the program, its arguments, and pipelines of which one makes the wrong bits."""
+    """Yield each row of MLIR 22 and pass, the program, its arguments, and pipelines of which one makes the wrong bits."""
     for row in ALL[0]:
+        if not in_range("22", row.versions):
+            continue
         for pattern in row.passes:
+            if (row.name, pattern) == ("negative f8E8M0FNU", "*"):
+                continue  # MLIR 22 prints the folded number as a negative literal, which no tool reads
             module, arguments = example(row)
             if pattern == "*":
                 module, arguments = closed(module, "eval", arguments).module, ()
