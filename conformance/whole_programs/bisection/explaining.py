@@ -84,8 +84,10 @@ Recorded = Callable[[], tuple[Lineage, Sequence[Value]]]
 
 EXPLAINED = 400
 """The most elements that are explained, of all that differ."""
-NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
-"""The text for an element that a flag leaves open, but that nothing explains."""
+NO_RULE = (
+    "these bits are unspecified (fast-math flags, or the payload of a NaN), but nothing that is permitted gives them"
+)
+"""The text for an element that a flag or a NaN leaves open, but that nothing explains."""
 
 
 def permission(

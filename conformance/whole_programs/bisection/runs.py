@@ -103,12 +103,15 @@ def read_dumps(text: str) -> Dumps:
 
 def _between(headers: Sequence[re.Match[str]], text: str) -> Dumps:
     """Read dumps before passes. The first one is the original program. Those of passes on functions are left out: they
-    are parts of a pass on the module.
+    are parts of a module. What follows has the names of all passes since the last module, any of which may have made
+    it.
     """
     found: list[Dump] = []
     last = ("the program", "", "")
     for header, end in zip(headers, [*(header.start() for header in headers[1:]), len(text)], strict=True):
         if header["op"] not in (None, "builtin.module"):
+            if found and header["name"] not in last[0].split(", "):
+                last = f"{last[0]}, {header['name']}", "", last[2]
             continue
         body = text[header.end() : end]
         other = _OTHER_DUMP.search(body)

@@ -525,6 +525,13 @@ def test_dumps_before_passes_and_what_stands_before_the_first_dump_do_not_count(
     assert parse_module(found.passes[0].text).lookup("f") is not None
 
 
+def test_a_pass_on_a_function_between_dumps_of_modules_is_named_too() -> None:
+    of_module, of_function = "('builtin.module' operation)", "('func.func' operation: @f)"
+    headers = f"Canonicalizer {of_module}", f"CSE {of_function}", f"CSE {of_function}", f"SymbolDCE {of_module}"
+    text = "".join(f"// -----// IR Dump Before {each} //----- //\n{in_module(ADD)}\n" for each in headers)
+    assert [one.name for one in read_dumps(text).passes] == ["the program", "Canonicalizer, CSE"]
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -191,7 +191,9 @@ def test_an_op_that_determines_a_sign_ends_what_nsz_leaves_open(op: str) -> None
     assert judged(*open_, np.float32(1), np.float32(-0.0))[0] == "permitted"
 
 
-NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
+NO_RULE = (
+    "these bits are unspecified (fast-math flags, or the payload of a NaN), but nothing that is permitted gives them"
+)
 FACTORED = ("x = addf a0 a1", "r = mulf x a2")
 MULTIPLIED_OUT = ("x = mulf a0 a2", "y = mulf a1 a2", "r = addf x y")
 IN_ONE = ("x = mulf a0 a2", "r = math.fma a1 a2 x")
