@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,21 +158,36 @@ class Context:
         if self.interrupted is not None:
             raise self.interrupted
 
-    def call(self, number: int, words: Any) -> int:
-        """Call Python function number ``number`` with the words in an array, and write its results to the same array.
-        Return 0, or 1 to stop the run.
+    def way_back(self) -> Callable[[Any], int]:
+        """Return the function that machine code calls with an array of words: the number of a Python function, the
+        count of its operands, and these. It writes the results of the function to the same array, and returns 0, or 1
+        to stop the run. `ended` raises an interrupt that happened meanwhile.
 
-        No exception may leave this function, since machine code calls it. `ended` raises an interrupt that happened
-        meanwhile.
+        No exception may leave the function. Python raises an interrupt where a function begins, outside of each ``try``
+        in it; but a generator continues inside one.
         """
-        function, count = self.functions[number], words[0]
+        calls = self._calls()
+        next(calls)
+        return calls.send
+
+    def _calls(self) -> Generator[int, Any, None]:
+        status = 0
+        while True:
+            try:
+                while True:
+                    words = yield status
+                    status = 1 if self.interrupted is not None else self._call(words)
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self.interrupted, status = error, 1
+
+    def _call(self, words: Any) -> int:
+        function, count = self.functions[words[0]], words[1]
         try:
-            found = function(self, *[words[1 + place] for place in range(count)])
+            found = function(self, *[words[2 + place] for place in range(count)])
         except Exception:
             # The executor says what is wrong.
-            return 1
-        except BaseException as error:
-            self.interrupted = error
             return 1
         if found.__class__ is int:
             words[0] = found

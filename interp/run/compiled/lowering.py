@@ -138,8 +138,12 @@ class Memref:
 
 # --- lowering ---------------------------------------------------------------------------------------------------------
 
-STEPS, GENERAL, DEPTH, FIRST_TABLE = range(4)
-"""The words of the state: the steps left, the address of the way back into Python, the calls left."""
+STEPS, GENERAL, DEPTH, REST, FIRST_TABLE = range(5)
+"""The words of the state: the steps left of a slice, the address of the way back into Python, the calls left, the steps
+after the slice. Between slices Python runs, which notices an interrupt.
+"""
+SLICE = 1 << 20
+"""The steps of a slice: some milliseconds."""
 _MOST = 256
 """The operands that the general way of an op may have."""
 DEEPEST = 2_000
@@ -152,6 +156,15 @@ _LARGEST = 20_000
 """The instructions that a program may have: compilation takes about 2 s for so many."""
 _NESTED = 50
 """The regions that may lie in each other: they are lowered by recursion."""
+
+
+def _next_slice(_: Context, left: int, rest: int) -> tuple[int, int] | None:
+    """Return the steps left of the next slice, and those after it. Return None if too few are left. ``left``: how many
+    are missing, as a negative number in 64 bits.
+    """
+    count = min(rest, SLICE)
+    steps = left + count - (1 << 64)
+    return (steps, rest - count) if steps >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +233,7 @@ class ProgramLowering:
         self.calls: dict[Operation, set[Operation]] = {}
         self._size = 0
         self._numbers: dict[int, int] = {}
-        self._ways: dict[tuple[Any, ...], Any] = {}
+        self._ways: dict[Any, Any] = {}
         self._kept: list[Any] = []  # so that no number is given twice
 
     def number(self, function: Any, make: Callable[[], HostFunction]) -> int:
@@ -260,7 +273,7 @@ class ProgramLowering:
         found = self._ways.get(key)
         if found is not None:
             return found
-        if max(len(inputs) + 1, len(outputs)) > _MOST:
+        if max(len(inputs) + 2, len(outputs)) > _MOST:
             raise NotCompiled("too many operands")
         make = ir()
         type_ = make.FunctionType(make.LiteralStructType([make.IntType(32), *outputs]), [make.PointerType(), *inputs])
@@ -270,14 +283,37 @@ class ProgramLowering:
         function.attributes.add("cold")
         emit = Emitter(function, self.tables, FIRST_TABLE)
         words = emit.array(_MOST)
-        for place, word in enumerate((emit.constant(len(inputs), 64), *function.args[1:])):
+        heads = emit.constant(number, 64), emit.constant(len(inputs), 64)
+        for place, word in enumerate((*heads, *function.args[1:])):
             emit.store(words, emit.constant(place, 64), as_word(emit, word))
-        general = make.FunctionType(emit.word_type, [emit.word_type, emit.pointer])
-        status = emit.call_address(emit.shared(GENERAL), general, [emit.constant(number, 64), words])
+        general = make.FunctionType(emit.word_type, [emit.pointer])
+        status = emit.call_address(emit.shared(GENERAL), general, [words])
         emit.stop_if(emit.relation("!=", status, emit.constant(0, 64)))
         found = [emit.load(words, emit.constant(place, 64), 64) for place in range(len(outputs))]
         held = [as_held(emit, word, type_) for word, type_ in zip(found, outputs, strict=True)]
         emit.builder.ret(returned(emit, function, held))
+        emit.finish()
+        return function
+
+    def next_slice(self) -> Any:
+        """Return a function of the assembly that starts the next slice of steps."""
+        found = self._ways.get(_next_slice)
+        if found is not None:
+            return found
+        make = ir()
+        words = [make.IntType(64)] * 2
+        way = self.way_back(self.number(_next_slice, lambda: _next_slice), words, words)
+        type_ = make.FunctionType(make.LiteralStructType([make.IntType(32)]), [make.PointerType()])
+        function = self._ways[_next_slice] = make.Function(self.module, type_, "next_slice")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        function.attributes.add("cold")
+        emit = Emitter(function, self.tables, FIRST_TABLE)
+        result = emit.builder.call(way, [emit.state, emit.shared(STEPS), emit.shared(REST)])
+        emit.stop_if(emit.relation("!=", emit.builder.extract_value(result, 0), emit.constant(DONE, 32)))
+        for place, word in enumerate((STEPS, REST), 1):
+            emit.share(word, emit.builder.extract_value(result, place))
+        emit.builder.ret(returned(emit, function, []))
         emit.finish()
         return function
 
@@ -394,11 +430,18 @@ class FunctionLowering:
         self._counted = len(blocks) - 1
 
     def pay(self, cost: int) -> None:
-        """Make the code that subtracts ``cost`` steps from those that are left. It stops the run if none are left."""
+        """Make the code that subtracts ``cost`` steps from those that are left of the slice, and starts the next slice
+        if none are left. It stops the run at the end of the last one.
+        """
         emit = self.emit
         left = emit.builder.sub(emit.shared(STEPS), emit.constant(cost, 64))
         emit.share(STEPS, left)
-        emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
+        ended, stop, on = emit.label(), emit.stopping(), emit.label()
+        emit.branch(emit.relation("s<", left, emit.constant(0, 64)), ended, on)
+        emit.begin(ended)
+        result = emit.builder.call(self.program.next_slice(), [emit.state])
+        emit.branch(emit.relation("!=", emit.builder.extract_value(result, 0), emit.constant(DONE, 32)), stop, on)
+        emit.begin(on)
 
     def called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
         """Make the code that calls Python function number ``number``, and return its results. It stops the run if the

@@ -16,7 +16,17 @@ from halfulp.fp_formats.paths.emitter import DONE, Emitter, natural
 from halfulp.interp.ir.operations import Operation, argument_types, result_types
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.compiled.context import Context, is_clean, is_plain, parts_of_buffer, words_of
-from halfulp.interp.run.compiled.lowering import DEPTH, FIRST_TABLE, GENERAL, STEPS, ProgramLowering, as_held, types_of
+from halfulp.interp.run.compiled.lowering import (
+    DEPTH,
+    FIRST_TABLE,
+    GENERAL,
+    REST,
+    SLICE,
+    STEPS,
+    ProgramLowering,
+    as_held,
+    types_of,
+)
 from halfulp.interp.run.compiler import CodeStore
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.limits import Copy, memories_of
@@ -26,7 +36,7 @@ from halfulp.interp.values.value import Value
 MOST_STEPS = 1 << 62
 """The steps that code can count."""
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-GENERAL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))
+GENERAL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))
 
 
 class CompiledFunction:
@@ -61,10 +71,10 @@ class CompiledFunction:
         if words is None:
             return None
         before = [Copy(memory) for memory in memories] if self._writes else []
-        general = GENERAL_TYPE(context.call)
+        general = GENERAL_TYPE(context.way_back())
         most = min(self.settings.max_depth - depth, self._deepest)
         state = state_of(run.steps, most, general, self._tables)
-        given = int(state[STEPS])
+        given = steps_left(state)
         passed, found = np.array(words, np.uint64), np.zeros(max(self._count, 1), np.uint64)
         status = self._entry(state.ctypes.data, passed.ctypes.data, found.ctypes.data)
         context.ended()
@@ -72,7 +82,7 @@ class CompiledFunction:
             for copy in before:
                 copy.put_back()
             return None
-        run.steps -= given - int(state[STEPS])
+        run.steps -= given - steps_left(state)
         return tuple(self._results(context, found.tolist()))
 
     def _words(self, context: Context, arguments: Sequence[Any]) -> list[int] | None:
@@ -103,10 +113,16 @@ class CompiledFunction:
 def state_of(steps: int, depth: int, general: Any, tables: Sequence[Any]) -> npt.NDArray[np.uint64]:
     """Return the shared words of a run (see `lowering`). ``general``: the address of the function that calls Python."""
     state = np.zeros(FIRST_TABLE + len(tables), np.uint64)
-    state[STEPS], state[DEPTH] = min(steps, MOST_STEPS), depth
+    state[STEPS] = min(steps, SLICE)
+    state[REST], state[DEPTH] = min(steps, MOST_STEPS) - int(state[STEPS]), depth
     state[GENERAL] = ctypes.cast(general, ctypes.c_void_p).value or 0
     state[FIRST_TABLE:] = [table.ctypes.data for table in tables]
     return state
+
+
+def steps_left(state: npt.NDArray[np.uint64]) -> int:
+    """Return the steps that a run has left."""
+    return int(state[STEPS]) + int(state[REST])
 
 
 # --- lane code --------------------------------------------------------------------------------------------------------
@@ -142,7 +158,7 @@ class LaneCode:
 
         def begin() -> llvm.Work:
             context = Context(Run(self._settings), self._functions)
-            general = GENERAL_TYPE(context.call)
+            general = GENERAL_TYPE(context.way_back())
             state = state_of(self._settings.max_steps, self._depth, general, self._tables)
             return partial(self._part, context, general, state, arguments, made, stopped)
 
@@ -173,7 +189,7 @@ def _assembly(lowering: ProgramLowering, op: Operation, splats: Sequence[bool], 
     entry = make.Function(lowering.module, make.FunctionType(make.VoidType(), [pointer] * 3 + [word, pointer]), "lanes")
     emit = Emitter(entry, lowering.tables, FIRST_TABLE)
     state, arguments, results, count, stopped = entry.args
-    steps, depth = emit.shared(STEPS, emit.variables), emit.shared(DEPTH, emit.variables)
+    fresh = [(word, emit.shared(word, emit.variables)) for word in (STEPS, REST, DEPTH)]
     given, made = emit.addresses(arguments, len(splats)), emit.addresses(results, len(widths))
     lane, body, end = emit.variable(word), emit.label(), emit.label()
     emit.set(lane, emit.constant(0, 64))
@@ -181,8 +197,8 @@ def _assembly(lowering: ProgramLowering, op: Operation, splats: Sequence[bool], 
 
     emit.begin(body)
     at = emit.get(lane, word)
-    emit.share(STEPS, steps)
-    emit.share(DEPTH, depth)
+    for word_of_state, content in fresh:
+        emit.share(word_of_state, content)
     passed = [state]
     for base, splat, type_ in zip(given, splats, target.function_type.args[1:], strict=True):
         code = emit.load(base, emit.constant(0, 64) if splat else at, natural(type_.width))

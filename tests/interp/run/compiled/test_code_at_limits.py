@@ -12,6 +12,7 @@ from tables import each_row
 import halfulp as hu
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
+from halfulp.interp.run.compiled import lowering, program
 from halfulp.interp.run.compiled.context import Context
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer, buffer_of
@@ -174,7 +175,11 @@ func.func @f(%m: memref<3xi32>) {
 
 
 @pytest.mark.parametrize("apart", amounts(4, long=1))
-def test_the_limit_holds_at_each_step(apart: int) -> None:
+def test_the_limit_holds_at_each_step(apart: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the first slice of steps, and in later ones."""
+    monkeypatch.setattr(program, "SLICE", 7)
+    monkeypatch.setattr(lowering, "SLICE", 7)
+
     def make() -> list[Any]:
         return [_memory([1, 2, 3], "i32")]
 

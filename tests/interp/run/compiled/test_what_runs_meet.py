@@ -1,7 +1,11 @@
 """Compiled code with masks that appear late, deep recursion, many cases, interrupts, and large memory."""
 
 import ctypes
+import os
 import platform
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -132,12 +136,45 @@ def _fail(*_: Any) -> Any:
 @pytest.mark.parametrize(("function", "raised"), [(_interrupt, KeyboardInterrupt), (_fail, None)])
 def test_no_error_leaves_a_call_from_code(function: Callable[..., Any], raised: type[BaseException] | None) -> None:
     context = Context(Run(Settings()), [function])
-    assert context.call(0, np.zeros(4, np.uint64)) == 1
+    way_back = context.way_back()
+    words = [0] * 4
+    assert [way_back(words), way_back(words)] == [1, 1]
     if raised is None:
         context.ended()
     else:
         with pytest.raises(raised):
             context.ended()
+
+
+_LONG = """func.func @f(%n: index, %k: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %k) -> (i32) {
+    %b = arith.muli %a, %a : i32
+    %c = arith.addi %b, %k : i32
+    scf.yield %c : i32
+  }
+  return %r : i32
+}"""
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_an_interrupt_ends_a_loop_in_machine_code() -> None:
+    """The loop would take 12 s."""
+    module = hu.parse(_LONG)
+    hu.run(module, 100_000, 3)  # makes the machine code
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.05, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        hu.run(module, 1 << 31, 3, max_steps=1 << 40)
+    assert time.monotonic() - sent[0] < 1
+    timer.join()
 
 
 def test_globals_that_a_called_function_wrote_before_it_stopped() -> None:
