@@ -216,7 +216,14 @@ def _array(archive: zipfile.ZipFile, data: memoryview, row: zipfile.ZipInfo, nam
         raise InputError(f"its member {row.filename!r} cannot be read: {first_line(error)}") from None
     element = type_of_dtype(dtype.newbyteorder("="))
     type_ = None if element is None else container(shape, element)
-    return Entry(dtype.name, type_, lambda: read_npy(member_of(archive, data, row), name))
+
+    def read() -> npt.NDArray[Any]:
+        member = member_of(archive, data, row)
+        if zlib.crc32(member) != row.CRC:  # of a member that is not unpacked, nobody else compares it
+            raise InputError(f"its member {row.filename!r} is damaged: its bytes have another checksum")
+        return read_npy(member, name)
+
+    return Entry(dtype.name, type_, read)
 
 
 def write_npz(tensors: Mapping[str, Value]) -> bytes:

@@ -151,3 +151,12 @@ def test_damaged_npz(members: dict[str, bytes], message: str) -> None:
 def test_an_archive_that_is_none() -> None:
     with pytest.raises(hu.errors.InputError, match="not a readable zip archive"):
         read_npz(memoryview(b"PK\3\4no"))
+
+
+def test_a_changed_byte_of_an_npz_is_an_error() -> None:
+    stream = io.BytesIO()
+    np.savez(stream, x=np.zeros((256, 256), np.float32))  # longer than what is read for the header
+    data = bytearray(stream.getvalue())
+    data[200_000] ^= 1
+    with pytest.raises(hu.errors.InputError, match=r"'x.npy' is damaged: its bytes have another checksum"):
+        read_npz(memoryview(data))["x"].read()
