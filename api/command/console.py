@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,10 +24,32 @@ def write(text: str) -> None:
     """
     if sys.stdout is None:
         raise OSError(EBADF, "the standard output is closed")
+    sys.stdout.write(_escaped(text))
+
+
+def _escaped(text: str) -> str:
     from halfulp.interp.ir.errors import ESCAPED
 
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.translate(ESCAPED).encode(encoding, "backslashreplace").decode(encoding))
+    return text.translate(ESCAPED).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def write_coloured(text: str, patterns: Iterable[str], colours: Mapping[str, str]) -> None:
+    """Write to stdout as `write` does. On a terminal, each named group of the patterns has its colour.
+
+    The variables NO_COLOR, FORCE_COLOR and TERM have their usual meaning.
+    """
+    if sys.stdout is None or not (os.environ.get("FORCE_COLOR") or sys.stdout.isatty()):
+        return write(text)
+    from rich.console import Console
+    from rich.text import Text
+    from rich.theme import Theme
+
+    styled = Text(_escaped(text))
+    for pattern in patterns:
+        styled.highlight_regex(pattern)
+    Console(file=sys.stdout, theme=Theme(colours)).print(styled, end="", soft_wrap=True)
+    return None
 
 
 def put(record: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import halfulp as hu
 from halfulp.codegen.tile_names import operation_named
 from halfulp.command import calls
 from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
-from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, put, write
+from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, put, write, write_coloured
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
 from halfulp.command.records import coded_record, number_record
@@ -25,6 +25,7 @@ from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.dot import explain_dot, operand_codes
 from halfulp.explanations.op import explained_ops, signature_of
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.spelling import bit_fields
 from halfulp.inputs import write_file
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
@@ -110,8 +111,25 @@ def explain_words(arguments: ExplainArguments, sources: Sources) -> int:
     if arguments.json:
         put(record(explanation))
     else:
-        write(f"{explanation}\n")
+        write_coloured(f"{explanation}\n", _patterns_of_fields(explanation), _COLOURS)
     return SUCCESS
+
+
+_COLOURS = {"sign": "red", "exponent": "green", "integer": "cyan", "significand": "cyan"}
+
+
+def _patterns_of_fields(explanation: RoundingExplanation | OpExplanation) -> Iterator[str]:
+    """Yield regular expressions of the fields of codes in the result's format: after a code, and after their names."""
+    from halfulp.explanations.records import RoundingExplanation
+
+    rounding = explanation if isinstance(explanation, RoundingExplanation) else explanation.rounding
+    if rounding is None:
+        return
+    fields = {
+        name: rf"(?P<{name.partition(' ')[0]}>[01]{{{width}}})" for name, width in bit_fields(rounding.format).items()
+    }
+    yield rf"0x[0-9A-F]+  {' '.join(fields.values())}(?![01])"
+    yield from (rf"\b{name} {digits}(?![01])" for name, digits in fields.items())
 
 
 EXPLAIN = Command(

@@ -199,9 +199,9 @@ def _write_summary(summary: Summary) -> None:
     write(f"{head}producer {quoted(summary.producer)}, schema {schema}\n")
     write(f"{summary.strings:,} strings of {summary.string_bytes:,} bytes\n")
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else _WIDTH, file=sys.stdout)
+    console = Console(width=None if terminal else _WIDTH, file=sys.stdout, color_system=None)
     for title, names, rows in _tables(summary):
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
         for index, name in enumerate(names):
             table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=index > 0)
         for row in rows:

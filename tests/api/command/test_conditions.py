@@ -81,6 +81,13 @@ def no_home(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None
     same(name, usual, {**got, "out": usual["out"]} if name == "cache" else got)
 
 
+def without_colours(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    """Only the fields of codes in an explanation get colours."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", got["out"])
+    assert (plain != got["out"]) == (name == "explain")
+    no_home(name, usual, {**got, "out": plain})
+
+
 def interrupted(code: int) -> Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]:
     """Return the rule of a signal: the command ends with its code, unless it was quicker."""
 
@@ -120,7 +127,7 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "narrow terminal": {"COLUMNS": "40", "LINES": "10", "TERM": "dumb", "NO_COLOR": "1"},
     "colours": {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"},
 }
-"""Environments in which the same call gives the same bytes: exit code, stdout, stderr and files."""
+"""Environments in which the same call gives the same bytes, but for colours: exit code, stdout, stderr and files."""
 
 
 def test_every_command_is_here() -> None:
@@ -132,7 +139,8 @@ def check(folder: Path, condition: str, names: tuple[str, ...]) -> None:
     if environment is None:
         got, rule = outcomes(folder, condition, *names), RULES[condition]
     else:
-        got, rule = outcomes(folder, "nothing", *names, environment=tuple(environment.items())), no_home
+        got = outcomes(folder, "nothing", *names, environment=tuple(environment.items()))
+        rule = without_colours if "FORCE_COLOR" in environment else no_home
     for name in names:
         assert usual[name]["code"] == EVERY[name].code, usual[name]
         assert set(EVERY[name].writes) <= {

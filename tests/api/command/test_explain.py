@@ -1,5 +1,7 @@
 """``halfulp explain`` on the command line: titles, results and refusals."""
 
+import re
+
 import pytest
 from command import Command
 from tables import each_row
@@ -10,6 +12,34 @@ def test_explain(value: str, command: Command) -> None:
     code, out, err = command("explain", value, "f8E4M3FN", "--rounding=upward")
     assert (code, err) == (0, "")
     assert out.startswith(f"{value} in f8E4M3FN, upward, profile spec\n")
+
+
+@each_row(
+    (False, {}, False),
+    (True, {}, True),
+    (True, {"NO_COLOR": "1"}, False),
+    (True, {"TERM": "dumb"}, False),
+    (False, {"FORCE_COLOR": "1"}, True),
+    (False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+)
+def test_fields_have_colours_on_a_terminal(
+    terminal: bool, variables: dict[str, str], coloured: bool, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm", **variables}.items():
+        monkeypatch.setenv(name, value)
+    plain = command("explain", "arith.addf", "f80", "0.1", "1", "--json")[1]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    for words in (["0.3", "f8E4M3FN"], ["arith.addf", "f8E4M3FN", "0.1", "0.2"]):
+        out = command("explain", *words)[1]
+        assert ("\x1b" in out) == coloured
+        fields = r"0x2A  \x1b[31m0\x1b[0m \x1b[32m0101\x1b[0m \x1b[36m010\x1b[0m"
+        named = r"sign \x1b[31m0\x1b[0m, exponent \x1b[32m0101\x1b[0m (2^-2), significand \x1b[36m010\x1b[0m"
+        assert all((text.encode().decode("unicode_escape") in out) == coloured for text in (fields, named))
+        assert "0x2A  0 0101 010" in re.sub(r"\x1b\[\d+m", "", out)
+    # JSON has none.
+    assert command("explain", "arith.addf", "f80", "0.1", "1", "--json")[1] == plain
 
 
 @each_row(
