@@ -24,6 +24,7 @@ from halfulp.described import argument, first_given, flag, option, profile_optio
 from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.dot import explain_dot, operand_codes
 from halfulp.explanations.op import explained_ops, signature_of
+from halfulp.explanations.records import RoundingExplanation
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import bit_fields
 from halfulp.inputs import write_file
@@ -38,7 +39,7 @@ from halfulp.semantics.profile import Profile
 if TYPE_CHECKING:
     from halfulp.chips.rows import Rows
     from halfulp.chips.which import ChipRanking
-    from halfulp.explanations.records import OpExplanation, RoundedNumber, RoundingExplanation
+    from halfulp.explanations.records import OpExplanation, RoundedNumber
 
 
 _EXPLAIN = """\
@@ -120,8 +121,6 @@ _COLOURS = {"sign": "red", "exponent": "green", "integer": "cyan", "significand"
 
 def _patterns_of_fields(explanation: RoundingExplanation | OpExplanation) -> Iterator[str]:
     """Yield regular expressions of the fields of codes in the result's format: after a code, and after their names."""
-    from halfulp.explanations.records import RoundingExplanation
-
     rounding = explanation if isinstance(explanation, RoundingExplanation) else explanation.rounding
     if rounding is None:
         return
