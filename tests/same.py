@@ -558,6 +558,15 @@ CHANGES: tuple[Change, ...] = (
         "`math.exp` or `smt.eq`",
         "`complex.exp` or `linalg.exp` or `math.exp`",
     ),
+    *(
+        Change("*", "there is one more oracle", rf"\biree, (?={before})", "iree, tosa, ")
+        for before in ("npz, command", "a library")
+    ),
+    Change("wrong: cache --cleer*", "options that are near are named", r"(?m)^hint: did you mean --\w+\?\n", both=True),
+    Change(
+        "recorded 770905 *", "dumps before a pass are read, too", "'// -----// IR Dump After'", "'// -----// IR Dump'"
+    ),
+    Change("recorded ea0295 *", "messages say what is wrong in a whole sentence", "is no power", "is not a power"),
     Change("recorded 55c438 *", "TOSA is read and evaluated"),
     Change("recorded 8436f3 *", "there are more recipes", ", nvfp4-4over6-mae.* (?=\\(did)", " ", both=True),
     *(Change(f"recorded {case} *", "it is said which ops run alone") for case in ("b1e190", "ba189e")),

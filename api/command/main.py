@@ -172,7 +172,7 @@ class _Parser(argparse.ArgumentParser):
             return f"\nhint: give inputs as {meant}=…, as in {meant}=@x.npy" if meant else ""
         meant = TRIED_OPTIONS.get(name)
         if meant not in known:
-            meant = next(iter(get_close_matches(name, known, 1)), None)
+            meant = next(iter(get_close_matches(name, known, 1, cutoff=0.8)), None)
         return f"\nhint: did you mean {meant}?" if meant else ""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
