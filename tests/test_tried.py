@@ -58,6 +58,8 @@ COMMANDS = (
     ("run f.mlir --input=@x.npy --expected_output=4xf32=0,2,4,6", 0, RESULT, ""),
     ("run f.mlir --input=@x.npy --expected-output=4xf32=0,2,4,7", 1, RESULT, "[3]: expected 7"),
     ("run f.mlir --entry-function=f --input=@x.npy", 2, "", "hint: did you mean --function?"),
+    ("run f.mlir --annotate=a.mlir", 2, "", "hint: --annotate can be used only with --trace"),
+    ("verify math.exp --range=0,1", 2, "", "hint: --range can be used only with --ulp"),
     # MLIR's tools, lit, FileCheck
     ("f.mlir", 2, "", "hint: write halfulp run f.mlir"),
     ("opt f.mlir", 2, "", "hint: write halfulp translate"),

@@ -173,7 +173,11 @@ class _Parser(argparse.ArgumentParser):
         meant = TRIED_OPTIONS.get(name)
         if meant not in known:
             meant = next(iter(get_close_matches(name, known, 1, cutoff=0.8)), None)
-        return f"\nhint: did you mean {meant}?" if meant else ""
+        if meant:
+            return f"\nhint: did you mean {meant}?"
+        forms = (form for form in COMMANDS if f"halfulp {form}".startswith(f"{self.prog} --"))
+        form = next((form for form in forms if name in command_parser(form)._option_string_actions), None)
+        return f"\nhint: {name} can be used only with --{form.partition(' --')[2]}" if form else ""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Print the message to stderr, and end the process."""
