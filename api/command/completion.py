@@ -49,8 +49,8 @@ COMPLETION = Command(CompletionArguments, print_completion, _ABOUT)
 
 @dataclass
 class Node:
-    """What may follow some words: ``words``, commands and choices of an argument, with their help; ``options``, with
-    their help and their choices.
+    """The words that may follow others: ``words``, commands and choices of an argument, with their help; ``options``,
+    with their help and their choices.
     """
 
     words: dict[str, str] = field(default_factory=dict)

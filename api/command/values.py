@@ -125,7 +125,7 @@ def read_memory(text: str, element: ty.Type, what: str, max_bytes: int, sources:
 
 
 _FILE = re.compile(r".*\.(npy|npz|safetensors|gguf|bin|pt|pth|raw|parquet|arrow)(:.*)?", re.IGNORECASE)
-"""What is the name of a file, and not of values."""
+"""Matches the name of a file, and not a list of values."""
 
 
 def _elements(type_: ty.Type, text: str, vscale: int | None) -> Value:

@@ -94,7 +94,7 @@ class Limits(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """What the specification needs to know of a format."""
+    """The numbers of a format that the bounds use."""
 
     fraction: int
     least_normal: float
@@ -223,7 +223,7 @@ def _reference(op: Operation, operands: Sequence[Value], result: int = 0) -> Flo
 
 
 class Asked(NamedTuple):
-    """What a rule gets: the operator, its operands, and the number and format of the result."""
+    """The arguments of a rule: the operator, its operands, and the number and format of the result."""
 
     op: Operation
     operands: Sequence[Value]

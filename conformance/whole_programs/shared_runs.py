@@ -108,7 +108,7 @@ _NOTHING = Known(Shared.UNKNOWN)
 
 
 class _Key(NamedTuple):
-    """What a compiled op depends on: its name and the rest of its text, and the types of its operands."""
+    """The key of a compiled op: its name and the rest of its text, and the types of its operands."""
 
     name: str
     rest: str

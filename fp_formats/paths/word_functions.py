@@ -569,7 +569,7 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
 
 class Described(NamedTuple):
-    """What descriptions of functions of f32 and of f64 have in common.
+    """The properties that descriptions of functions of f32 and of f64 share.
 
     ``points``, ``outside``: as in `Row`. ``most``: the size from which on finite operands are refused, if there is one.
     ``ends``: two operands; all from the first one down, and from the second one up, have the results of these.

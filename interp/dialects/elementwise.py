@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.declare.declarations import AttributeConstraint, TypeRule
+from halfulp.interp.declare.declarations import AttributeConstraint, TypeRule, derived_type
 from halfulp.interp.declare.operands import add_defaults
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
@@ -95,6 +95,12 @@ def bool_like(type_: ty.Type) -> ty.Type:
     shape.
     """
     return ty.with_element(type_, ty.I1)
+
+
+def bool_result(result: str, operand: str) -> TypeRule:
+    """Return the rule that a result has i1 elements, in the shape of an operand; both are given by their names."""
+    message = "failed to verify that result type has i1 element type and same shape as operands"
+    return derived_type(result, operand, bool_like, message)
 
 
 def sizes_agree(one: Sequence[int | None], other: Sequence[int | None]) -> bool:

@@ -17,7 +17,7 @@ from halfulp.semantics.block_scaling import Element, Recipe
 from halfulp.semantics.kernel import PoisonIds
 
 Levels = Literal["blocks", "rows", "tensor"]
-"""What has a scale: the blocks alone, or also each row, or also the tensor."""
+"""The levels of scales: of blocks alone, or also of each row, or also of the tensor."""
 
 
 class Quantized(NamedTuple):

@@ -15,6 +15,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.dialects.elementwise import (
     bool_like,
+    bool_result,
     element_of,
     elementwise,
     enum_of,
@@ -438,9 +439,7 @@ def _cmpi(op: Operation, settings: Settings) -> Kernel:
     return integer.cmpi(settings.width(element_of(op.operands[0])), predicate)
 
 
-_RESULT_OF_COMPARISON = d.derived_type(
-    "result", "lhs", bool_like, "failed to verify that result type has i1 element type and same shape as operands"
-)
+_RESULT_OF_COMPARISON = bool_result("result", "lhs")
 
 arith.op(
     "cmpi",

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.dialects.elementwise import bool_like
+from halfulp.interp.dialects.elementwise import bool_result
 from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import debug_info, forms, function_forms, kernels, memory_encoding, rules, vectors
 from halfulp.interp.dialects.llvm import rules as k
@@ -419,14 +419,7 @@ def _constrained(llvm: d.Dialect, fastmath: d.Property) -> None:
             results={"res": d.BOOL_LIKE},
             properties=(*both, d.Property("predicate", forms.FLOAT_PREDICATE)),
             traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_TYPE_OPERANDS),
-            type_rules=(
-                d.derived_type(
-                    "res",
-                    "lhs",
-                    bool_like,
-                    "failed to verify that result type has i1 element type and same shape as operands",
-                ),
-            ),
+            type_rules=(bool_result("res", "lhs"),),
             evaluate=kernels.evaluator(kernels.CONSTRAINED + name),
             since=Schema.LLVM24,
         )

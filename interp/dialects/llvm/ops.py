@@ -12,7 +12,7 @@ from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.cf.ops import BRANCH, CONDITIONAL, SWITCHING
-from halfulp.interp.dialects.elementwise import bool_like, enum_of
+from halfulp.interp.dialects.elementwise import bool_result, enum_of
 from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import (
     access,
@@ -359,14 +359,7 @@ for _name, _kind, _predicates, _flags in (
         results={"res": k.BOOL_LIKE},
         properties=(*_flags, d.Property("predicate", _predicates)),
         traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_TYPE_OPERANDS),
-        type_rules=(
-            d.derived_type(
-                "res",
-                "lhs",
-                bool_like,
-                "failed to verify that result type has i1 element type and same shape as operands",
-            ),
-        ),
+        type_rules=(bool_result("res", "lhs"),),
         evaluate=_comparing(_name),
     )
 

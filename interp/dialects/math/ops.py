@@ -11,7 +11,7 @@ from collections.abc import Callable
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import NEW_ROUNDING_MODE
-from halfulp.interp.dialects.elementwise import bool_like, fastmath_of, format_of, of_width, rounding_of
+from halfulp.interp.dialects.elementwise import bool_result, fastmath_of, format_of, of_width, rounding_of
 from halfulp.interp.dialects.math.functions import (
     FASTMATH_PROPERTY,
     ROUNDING_CHOICE,
@@ -123,14 +123,7 @@ for _name in ("isfinite", "isinf", "isnan", "isnormal"):
         results={"result": d.BOOL_LIKE},
         properties=(FASTMATH_PROPERTY,),
         traits=(d.Trait.ELEMENTWISE,),
-        type_rules=(
-            d.derived_type(
-                "result",
-                "operand",
-                bool_like,
-                "failed to verify that result type has i1 element type and same shape as operands",
-            ),
-        ),
+        type_rules=(bool_result("result", "operand"),),
         evaluate=_classifying(_name),
     )
 
