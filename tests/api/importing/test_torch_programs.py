@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.conformance.oracles import mlir_opt
 from halfulp.importing import torch_programs
 from halfulp.importing.torch_programs import user_frames
 from halfulp.interp.ir.base import NameLoc, file_position
@@ -202,9 +203,11 @@ def test_what_cannot_be_lowered_is_named_with_its_line() -> None:
 
 
 @applied(*TORCH)
-def test_passes_that_die_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_programs, "SECONDS", 0)
-    with pytest.raises(hu.errors.LimitExceeded, match="did not end in 0 s"):
+def test_passes_that_never_answer_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_programs, "SECONDS", 0.05)
+    # A child that is not asked does not answer, however fast it is.
+    monkeypatch.setattr(mlir_opt._Child, "send", lambda child, request: None)
+    with pytest.raises(hu.errors.LimitExceeded, match=r"did not end in 0\.05 s"):
         hu.from_torch(lambda x: x + 1, np.array([1], np.float32))
 
 
