@@ -173,7 +173,7 @@ def test_an_interrupt_ends_a_loop_in_machine_code() -> None:
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         hu.run(module, 1 << 31, 3, max_steps=1 << 40)
-    assert time.monotonic() - sent[0] < 1
+    assert time.monotonic() - sent[0] < 5
     timer.join()
 
 
