@@ -2,9 +2,10 @@
 
 Sources: OCP Microscaling Formats (MX) 1.0, sections 5.3, 6.1 and 6.3, for the recipe ``floor`` and the types; torchao
 (prototype/mx_formats, ScaleCalculationMode) for ``ceil``, ``even`` and ``rceil``, and its NVFP4 quantiser for
-``nvfp4``; NVIDIA TransformerEngine's reference quantiser for ``nvfp4-te``, and its kernel quantize_4over6_nvfp4.cuh for
-``nvfp4-4over6``; its BlockwiseQuantizerReference for ``fp8-te``; act_quant of DeepSeek-V3, per_block_cast_to_fp8 of
-DeepGEMM, per_token_group_quant_fp8 of vLLM and torch_blockwise_scale_act_quant_lhs of torchao for the other ``fp8``.
+``nvfp4``; _compute_exp of FBGEMM (fbgemm_gpu/triton/quantize.py) for ``stochastic``; NVIDIA TransformerEngine's
+reference quantiser for ``nvfp4-te``, and its kernel quantize_4over6_nvfp4.cuh for ``nvfp4-4over6``; its
+BlockwiseQuantizerReference for ``fp8-te``; act_quant of DeepSeek-V3, per_block_cast_to_fp8 of DeepGEMM,
+per_token_group_quant_fp8 of vLLM and torch_blockwise_scale_act_quant_lhs of torchao for the other ``fp8``.
 
 An MX recipe is exact: the scale is a power of two that the largest magnitude of the block decides, and an element is
 the quotient, rounded once. An NVFP4 recipe is a chain of f32 operations, each rounded to nearest even, and only the
@@ -89,7 +90,7 @@ class Recipe:
     [1, 2]) from which on the exponent of the scale is one higher, and whether it is already higher at that significand.
     ``levels``: for an NVFP4 recipe, the chain of operations. ``rival``: other scales for each block, which replace
     those of ``levels`` where they give a smaller error; such a recipe takes no calibrated scale. ``single``: for a
-    recipe of FP8 with scales of f32, the steps.
+    recipe of FP8 with scales of f32, the steps. ``noise``: random bits are added to the largest magnitude of a block.
     """
 
     name: str
@@ -102,12 +103,18 @@ class Recipe:
     levels: Callable[[Codes, Codes, Codes | None], _Levels] | None = None
     rival: _Rival | None = None
     single: _Single | None = None
+    noise: bool = False
 
     def elements(self) -> Mapping[str, Element]:
         """The documented element types by name. An MX recipe also accepts other signed float formats."""
         if self.single is not None:
             return FP8_ELEMENTS
-        return MX_ELEMENTS if self.raises is not None else {F4.name: F4}
+        return MX_ELEMENTS if self.raises is not None and not self.noise else {F4.name: F4}
+
+    @property
+    def default(self) -> str:
+        """The name of the element type if none is given."""
+        return F4.name if F4.name in self.elements() else next(iter(self.elements()))
 
 
 def largest_significand(element: Element) -> Fraction:
@@ -139,7 +146,7 @@ def working_format(source: FloatFormat, element: Element) -> FloatFormat:
 
 def check_source(source: FloatFormat, element: Element, recipe: Recipe) -> None:
     """Raise ValueError if a recipe cannot quantise numbers of the format ``source`` to this element type."""
-    if working_format(source, element) != F32 and recipe.raises is None:
+    if working_format(source, element) != F32 and (recipe.raises is None or recipe.noise):
         message = f"the recipe {recipe.name} computes in f32, which does not hold every {source.name}"
         raise ValueError(f"{message}; convert the input to f32 first")
 
@@ -153,18 +160,21 @@ def quantize(
     tensor_scale: Codes | None = None,
     two_levels: bool = True,
     rows: int | None = None,
+    columns: int | None = None,
+    noise: Codes | None = None,
 ) -> Blocks:
     """Quantise blocks: the last axis of ``codes`` is one block.
 
     ``tensor_scale``: for an NVFP4 recipe, a given f32 code; by default it comes from the largest magnitude of all
     blocks. ``two_levels``: False for scales without a tensor scale. ``rows``: each row has a tensor scale, which all
-    blocks along this axis share.
+    blocks along this axis share. ``columns``: the number of elements in a row of a block of two dimensions. ``noise``:
+    for a recipe that has it, an unsigned integer for each block.
     """
     if recipe.raises is not None:
-        return _quantize_mx(codes, source, element, recipe, rounding)
+        return _quantize_mx(codes, source, element, recipe, rounding, noise)
     if recipe.single is not None:
         return _quantize_fp8(codes, source, element, recipe, rounding)
-    return _quantize_nvfp4(codes, source, recipe, rounding, tensor_scale, two_levels, rows)
+    return _quantize_nvfp4(codes, source, recipe, rounding, tensor_scale, two_levels, rows, columns)
 
 
 def dequantize(
@@ -203,15 +213,30 @@ def scale_exponents(largest: npt.NDArray[np.floating[Any]], element: Element, re
     return np.where(largest == 0, -_LARGEST_EXPONENT, np.maximum(found, -_LARGEST_EXPONENT))
 
 
-def _quantize_mx(codes: Codes, source: FloatFormat, element: Element, recipe: Recipe, rounding: Rounding) -> Blocks:
+def _quantize_mx(
+    codes: Codes, source: FloatFormat, element: Element, recipe: Recipe, rounding: Rounding, noise: Codes | None
+) -> Blocks:
+    check_source(source, element, recipe)
     fmt = working_format(source, element)
     x = _widened(source, fmt, codes)
-    largest = _magnitudes(fmt, x).max(axis=-1, initial=0).view(f"f{fmt.bits // 8}")
+    block = _magnitudes(fmt, x).max(axis=-1, initial=0)
+    if recipe.noise:
+        assert noise is not None
+        block = _with_noise(block, noise, element)
+    largest = block.view(f"f{fmt.bits // 8}")
     lost = ~np.isfinite(largest)
     exponents = scale_exponents(np.where(lost, 0, largest), element, recipe)
     lost |= exponents > _LARGEST_EXPONENT
     scales = np.where(lost, _E8M0_NAN, exponents + _LARGEST_EXPONENT).astype(np.uint8)
     return Blocks(scaled_elements(x, fmt, element, np.where(lost, 0, exponents), lost, rounding), scales)
+
+
+def _with_noise(block: Codes, noise: Codes, element: Element) -> Codes:
+    """Add random bits to codes of f32, below the bits that the element type keeps; a finite number stays finite."""
+    mask = np.uint32((1 << F32.mantissa_bits - element.mantissa_bits) - 1)
+    # A block of zeros stays one: it has the smallest scale with every noise.
+    raised = np.minimum(block + (noise.astype(np.uint32) & mask), np.uint32(F32.max_code))
+    return np.where((block == 0) | (block > F32.max_code), block, raised)
 
 
 def scaled_elements(
@@ -340,7 +365,8 @@ _Floats = npt.NDArray[np.float32]
 
 class _Rival(NamedTuple):
     """The second of two ways to scale a block. ``levels``: its scales. ``error``: a function from the elements of
-    blocks, their quantised numbers, scales, and the largest magnitude of the tensor to the errors of the blocks.
+    blocks [..., rows, columns], their quantised numbers, scales, and the largest magnitude of the tensor to the errors
+    of the blocks.
     """
 
     levels: Callable[[Codes, Codes, Codes | None], _Levels]
@@ -367,30 +393,38 @@ def _mapped(largest: Codes, widened: bool, block: Codes, tensor: Codes, given: C
 def _distance(
     largest: Codes, squares: bool, halves: bool, x: _Floats, numbers: _Floats, scales: _Floats, tensor: Codes
 ) -> _Floats:
-    """Return the sums of the errors of blocks, added from the first element on, each operation in f32.
+    """Return the sums of the errors of blocks [..., rows, columns], each operation in f32. A row is added from the
+    first element on. Of the rows, the second half is added to the first one, until one is left: a reduction in a warp.
 
     ``squares``: of their squares instead of magnitudes. ``halves``: in the scale of the blocks, where the products are
     exact in f16; else in that of ``x``.
     """
-    encode, amax = _encoding(largest, tensor).view(np.float32), tensor.view(np.float32)
+    encode, amax = _encoding(largest, tensor).view(np.float32)[..., None], tensor.view(np.float32)[..., None]
     total = np.zeros(x.shape[:-1], np.float32)
     with np.errstate(all="ignore"):
         for at in range(x.shape[-1]):
-            product, given = numbers[..., at] * scales, x[..., at]
+            product, given = numbers[..., at] * scales[..., None], x[..., at]
             off = product - given * encode if halves else product * amax / largest.view(np.float32) - given
             total = total + (off * off if squares else np.abs(off))
-    return total
+        while total.shape[-1] > 1:
+            half = 1 << (total.shape[-1] - 1).bit_length() - 1
+            total = np.pad(total, [(0, 0)] * (total.ndim - 1) + [(0, 2 * half - total.shape[-1])])
+            total = total[..., :half] + total[..., half:]
+    return total[..., 0]
 
 
-def _chosen(x: Codes, elements: Codes, found: _Levels, rounding: Rounding, rival: _Rival, tensor: Codes) -> Blocks:
+def _chosen(
+    x: Codes, elements: Codes, found: _Levels, rounding: Rounding, rival: _Rival, tensor: Codes, columns: int
+) -> Blocks:
     """Return blocks, each from the scales with the smaller error; at a tie, and beside NaN, from those of 6."""
+    rows = (*x.shape[:-1], x.shape[-1] // columns, columns)
     block = _magnitudes(F32, x).max(axis=-1, initial=0)
     other = rival.levels(block, tensor, None)
     candidates = (found.scales, elements), (other.scales, _nvfp4_elements(x, other.factors, rounding))
     errors = [
         rival.error(
-            x.view(np.float32),
-            _widened(F4, F32, codes).view(np.float32),
+            x.view(np.float32).reshape(rows),
+            _widened(F4, F32, codes).view(np.float32).reshape(rows),
             _widened(F8, F32, scales).view(np.float32),
             tensor,
         )
@@ -422,6 +456,7 @@ def _quantize_nvfp4(
     tensor_scale: Codes | None,
     two_levels: bool,
     rows: int | None,
+    columns: int | None,
 ) -> Blocks:
     assert recipe.levels is not None
     check_source(source, F4, recipe)
@@ -432,7 +467,7 @@ def _quantize_nvfp4(
     found = recipe.levels(block, tensor, tensor_scale)
     elements = _nvfp4_elements(x, found.factors, rounding)
     if recipe.rival is not None:
-        return _chosen(x, elements, found, rounding, recipe.rival, tensor)
+        return _chosen(x, elements, found, rounding, recipe.rival, tensor, columns or x.shape[-1])
     return Blocks(elements, found.scales, found.tensor_scale)
 
 
@@ -508,8 +543,8 @@ _NAN_SCALE = (
 _SMALLEST_SCALE = "the scale is 2^-127, its smallest value; zeros keep their sign"
 
 
-def _mx(name: str, choice: str, raises: Callable[[Element], tuple[Fraction, bool]]) -> Recipe:
-    return Recipe(name, 32, E8M0, choice, _NAN_SCALE, _SMALLEST_SCALE, raises=raises)
+def _mx(name: str, choice: str, raises: Callable[[Element], tuple[Fraction, bool]], noise: bool = False) -> Recipe:
+    return Recipe(name, 32, E8M0, choice, _NAN_SCALE, _SMALLEST_SCALE, raises=raises, noise=noise)
 
 
 def _four_over_six(error: str, limit: int, halves: bool) -> Recipe:
@@ -551,6 +586,12 @@ _TABLE = (
         "rceil",
         "the smallest power of two that is not below amax / max, so that nothing saturates",
         lambda element: (largest_significand(element), False),
+    ),
+    _mx(
+        "stochastic",
+        "as floor, but of amax plus a random number below half of its power of two, in steps of the mantissa of f32",
+        lambda element: (Fraction(2), True),
+        noise=True,
     ),
     Recipe(
         NVFP4,

@@ -9,12 +9,13 @@ from operator import index
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.converting import convert
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.paths import fast, llvm
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.inputs import as_value, names_arguments
+from halfulp.inputs import as_value, drawn_bits, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.block_quantizing import Levels, element_kind, joined, quantized, split
@@ -141,7 +142,7 @@ class BlockQuantized:
 @names_arguments
 def quantize_blocks(
     x: Any,
-    to: Any = "f4E2M1FN",
+    to: Any = None,
     recipe: str = "mx",
     *,
     block: int | tuple[int, int] | None = None,
@@ -149,14 +150,19 @@ def quantize_blocks(
     ragged: str = "refuse",
     rounding: str = "to_nearest_even",
     tensor_scale: Any = "amax",
+    seed: int | None = None,
+    random: npt.NDArray[Any] | None = None,
+    rng: np.random.Generator | None = None,
     type: Any = None,
 ) -> BlockQuantized:
     """Quantise blocks of ``x``, each with its own scale, and return a `BlockQuantized`.
 
     ``x``: an array or `Value` of floats, of any shape with at least one dimension.
     ``to``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also accepts other signed
-    float formats of up to 16 bits, including a `FloatFormat`.
+    float formats of up to 16 bits, including a `FloatFormat`. The default is f4E2M1FN, or f8E4M3FN for the recipes of
+    FP8.
     ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
+    "stochastic" (FBGEMM's), which is like "floor" with a random number added to the largest magnitude of each block;
     "nvfp4" (torchao's order of operations), "nvfp4-te" (TransformerEngine's), and "nvfp4-4over6-mae" or
     "nvfp4-4over6-mse" (its choice between 4 and 6; "-256" and "-f16" may follow), with scales of f8E4M3FN, blocks of 16
     and a scale for the tensor; "fp8-deepseek", "fp8-deepgemm", "fp8-vllm", "fp8-te" and "fp8-torchao" with scales of
@@ -171,6 +177,9 @@ def quantize_blocks(
     ``tensor_scale``: for NVFP4: "amax" computes the scale of the tensor from the largest magnitude of ``x``; "rows"
     that of each row from the row, which is all that lies along ``axis``; a number is a calibrated scale, which is
     rounded to f32 once; None means that there is no scale for the tensor (not possible with "nvfp4-te").
+    ``seed``, ``random``, ``rng``: the random bits of the recipe "stochastic", which needs exactly one of the three, as
+    `hu.convert` has them: but ``random`` has one unsigned integer of at least 32 bits for each block, in the shape of
+    the scales. Its lowest 22 bits are added to the code of the largest magnitude in f32.
     ``type``: the element type of ``x``, if its dtype does not determine it.
 
         q = hu.quantize_blocks(x, "f8E4M3FN", "rceil")
@@ -184,7 +193,7 @@ def quantize_blocks(
     """
     llvm.check()
     rules = _rules(recipe)
-    kind = _element_of(to, rules)
+    kind = _element_of(rules.default if to is None else to, rules)
     value = float_value(x, type)
     mode = as_rounding(rounding)
     if mode is Rounding.STOCHASTIC:
@@ -205,7 +214,9 @@ def quantize_blocks(
     assert isinstance(source, ty.FloatType)
     if source.format.limbs > 1:
         raise ValueError(f'blocks of {source} are wider than f64: round them first, hu.convert(x, "f64")')
-    found = quantized(value, axes, size, kind, rules, mode, given, levels)
+    shape = tuple(-(-extent // size[axes.index(k)]) if k in axes else extent for k, extent in enumerate(value.shape))
+    noise = _noise(random, rng, seed, shape, rules)
+    found = quantized(value, axes, size, kind, rules, mode, given, levels, noise)
     stored = ty.IntegerType(8) if isinstance(kind, block_scaling.FixedPoint) else ty.FloatType(kind)
     scales = ty.TensorType(found.scales.shape, ty.FloatType(rules.scale))
     return BlockQuantized(
@@ -247,8 +258,8 @@ def _tiles(block: Any, axis: int, rank: int, rules: Recipe) -> tuple[tuple[int, 
         raise ValueError(f"block is {block}, but must be one number, or (rows, columns)")
     if axis != rank - 1 or rank < 2:
         raise ValueError(f"blocks of {size[0]}x{size[1]} lie along the last two dimensions: leave axis=… out")
-    if rules.rival is not None:
-        raise ValueError(f"the recipe {rules.name} is defined here for blocks of one dimension only")
+    if rules.rival is not None and size != (rules.block, rules.block):
+        raise ValueError(f"the recipe {rules.name} has no blocks of {size[0]}x{size[1]}, but of 16 or 16x16")
     return (axis - 1, axis), size
 
 
@@ -281,6 +292,23 @@ def _check_ragged(ragged: str, size: int, block: int, axis: int) -> None:
             f"dimension {axis} has {size} elements, which is not a multiple of the block of {block}; "
             f'give ragged="short" for a shorter last block, or another block=…'
         )
+
+
+def _noise(random: Any, rng: Any, seed: Any, shape: tuple[int, ...], rules: Recipe) -> Codes | None:
+    """Return an unsigned integer for each block if the recipe takes random bits, else None."""
+    given = [name for name, each in (("random", random), ("rng", rng), ("seed", seed)) if each is not None]
+    if given and not rules.noise:
+        raise ValueError(f"{given[0]} is given, but the recipe {rules.name} takes no random bits: leave it out")
+    if not rules.noise:
+        return None
+    if not given:
+        raise ValueError(f"the recipe {rules.name} needs seed=…, rng=…, or random=…: one unsigned integer per block")
+    drawn = drawn_bits(random, rng, seed, shape, True)
+    assert drawn is not None
+    bits, width = drawn
+    if width < 32:
+        raise ValueError(f"random has integers of {width} bits; the recipe {rules.name} takes those of 32 or 64 bits")
+    return bits
 
 
 def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, Levels]:

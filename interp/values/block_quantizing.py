@@ -35,7 +35,8 @@ class Quantized(NamedTuple):
 def element_kind(type_: ty.Type, rules: Recipe) -> Element | None:
     """Return the element kind of a type; None if the recipe does not take the type."""
     kind = block_scaling.INT8 if type_ == ty.IntegerType(8) else getattr(type_, "format", None)
-    if rules.raises is not None and isinstance(kind, FloatFormat) and kind.signed and kind.zero and kind.bits <= 16:
+    any_float = rules.raises is not None and not rules.noise
+    if any_float and isinstance(kind, FloatFormat) and kind.signed and kind.zero and kind.bits <= 16:
         return kind
     return kind if kind is not None and kind in rules.elements().values() else None
 
@@ -49,19 +50,29 @@ def quantized(
     rounding: Rounding,
     given: Codes | None,
     levels: Levels,
+    noise: Codes | None = None,
 ) -> Quantized:
     """Quantise floats of up to 64 bits in blocks.
 
     ``axes``, ``block``: the dimensions along which blocks lie, in order, and the number of elements of a block in each.
     ``given``: see `halfulp.semantics.block_scaling.quantize`. ``levels``: what has a scale besides that of the blocks:
     nothing, the tensor, or each row, which is all that lies along the last axis of ``axes``. Raises ValueError for a
-    source format that the recipe cannot compute with.
+    source format that the recipe cannot compute with. ``noise``: see there, in the shape of the scales.
     """
     source = value.element_type
     assert isinstance(source, ty.FloatType)
     along = axes[-1] if levels == "rows" else None
     blocks = block_scaling.quantize(
-        split(value.bits, axes, block), source.format, kind, rules, rounding, given, levels != "blocks", along
+        split(value.bits, axes, block),
+        source.format,
+        kind,
+        rules,
+        rounding,
+        given,
+        levels != "blocks",
+        along,
+        min(block[-1], value.bits.shape[axes[-1]]) if len(axes) > 1 else None,
+        noise,
     )
     everywhere = levels != "blocks" and given is None and rules.levels is not None
     return Quantized(

@@ -3,6 +3,7 @@
 import zlib
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from tables import each_row
 
@@ -21,18 +22,24 @@ RECORDED = (
     ("nvfp4-4over6-mse-f16", 0xA7612010, 0xA47F8639),
     ("nvfp4-4over6-mse-256", 0xE3910F38, 0xCDE43F3F),
     ("nvfp4-4over6-mse-256-f16", 0xE3910F38, 0xCDE43F3F),
+    ("nvfp4-4over6-mae 16x16", 0x58EAAA38, 0x32166B3F),
+    ("nvfp4-4over6-mse-f16 16x16", 0xA7E5E1B9, 0x618C30BB),
+    ("nvfp4-4over6-mse-256 16x16", 0x7DA6042D, 0x0FBDE41B),
+    ("nvfp4-4over6-mae-256-f16 16x16", 0xCFEF665D, 0xA29D6819),
 )
+
+
+def numbers() -> npt.NDArray[np.float32]:
+    x = np.random.default_rng(46).standard_normal((64, 256)) * np.exp2(np.arange(64) % 9 - 4)[:, None]
+    x[1], x[2], x[3] = 0, np.arange(256) / 8, np.tile([4, -4, 3, 2] * 4, 16)
+    return x.astype(np.float32)
 
 
 @each_row(*RECORDED)
 def test_what_transformer_engine_gives(recipe: str, elements: int, scales: int) -> None:
-    x = (np.random.default_rng(46).standard_normal((64, 256)) * np.exp2(np.arange(64) % 9 - 4)[:, None]).astype(
-        np.float32
-    )
-    x[1], x[2], x[3] = 0, np.arange(256) / 8, np.tile([4, -4, 3, 2] * 4, 16)
     name, _, how = recipe.partition(" ")
     block, scale = (16, 16) if how == "16x16" else None, how if how == "rows" else "amax"
-    found = hu.quantize_blocks(x, recipe=name, block=block, tensor_scale=scale)
+    found = hu.quantize_blocks(numbers(), recipe=name, block=block, tensor_scale=scale)
     assert zlib.crc32(found.elements.bits.tobytes()) == elements
     assert zlib.crc32(found.scales.bits.tobytes()) == scales
 
@@ -48,6 +55,36 @@ def test_a_block_whose_numbers_are_exact_beside_4(error: str) -> None:
     assert found.elements.tolist()[1][:4] == [4.0, 3.0, 2.0, 1.0]
     assert np.array_equal(found.dequantize().numpy(), x)
     assert hu.quantize_blocks(x, recipe="nvfp4-te").elements.tolist()[1][:4] == [6.0, 4.0, 3.0, 1.5]
+
+
+def test_random_bits_of_the_scale() -> None:
+    # The sums are those of FBGEMM's py_quantize_mx4 (August 2026), with these numbers in place of its random ones.
+    random = np.random.default_rng(49).integers(0, 1 << 31, (64, 8), np.uint32)
+    found = hu.quantize_blocks(numbers(), recipe="stochastic", rounding="to_nearest_away", random=random)
+    assert zlib.crc32(found.elements.bits.tobytes()) == 0x59AF5013
+    assert zlib.crc32(found.scales.bits.tobytes()) == 0x86CE8AEC
+    # The significand 1.5 needs all 22 bits, or half a unit of the last place more; 1.75 needs half of them. The
+    # largest f32 and zeros stay as they are.
+    x = np.array([6, np.nextafter(np.float32(6), np.float32(8)), 7, 3.4e38, 0, 4], np.float32)[:, None]
+    for low, raised in ((0, 0), (1 << 21, 1), ((1 << 22) - 1, 2)):
+        bits = np.full((6, 1), low | 5 << 22, np.uint32)
+        scales = hu.quantize_blocks(x, recipe="stochastic", block=1, random=bits).scales
+        above = [1, 2 if raised > 1 else 1, 2 if raised else 1]
+        assert scales.tolist() == [[each] for each in (*above, 2.0**125, 2.0**-127, 1)]
+
+
+def test_random_bits_are_for_the_recipe_that_takes_them() -> None:
+    x = np.ones((2, 64), np.float32)
+    one = hu.quantize_blocks(x, recipe="stochastic", seed=7)
+    assert one.scales == hu.quantize_blocks(x, recipe="stochastic", seed=7).scales
+    for arguments, message in (
+        ({"recipe": "stochastic"}, "needs seed="),
+        ({"recipe": "stochastic", "random": np.zeros((2, 2), np.uint16)}, "integers of 16 bits"),
+        ({"recipe": "stochastic", "seed": 1, "to": "f8E5M2"}, "does not take elements"),
+        ({"seed": 1}, "takes no random bits"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            hu.quantize_blocks(x, **arguments)
 
 
 def test_no_calibrated_scale() -> None:
@@ -106,9 +143,9 @@ def test_the_inputs_that_are_not_finite() -> None:
     x = np.ones((2, 128), np.float32)
     x[:, 0] = np.nan, np.inf
     for recipe in ("fp8-te", "fp8-te-pow2", "fp8-deepseek", "fp8-deepgemm", "fp8-vllm", "fp8-torchao"):
-        found = hu.quantize_blocks(x, "f8E4M3FN", recipe)
-        numbers = found.elements.numpy().astype(np.float32)
-        assert np.isnan(numbers[0]).all(), recipe
-        assert np.isnan(numbers[1, 0]), recipe
-        assert (numbers[1, 1:] == 0).all(), recipe
+        found = hu.quantize_blocks(x, recipe=recipe)  # by default, elements of f8E4M3FN
+        elements = found.elements.numpy().astype(np.float32)
+        assert np.isnan(elements[0]).all(), recipe
+        assert np.isnan(elements[1, 0]), recipe
+        assert (elements[1, 1:] == 0).all(), recipe
         assert str(found.scales) == "Value(2x1xf32=[nan][inf])", recipe

@@ -57,6 +57,8 @@ def verify(op: Operation) -> str | None:
         message = f"recipe is '{recipe.value}', but must be one of {', '.join(known)}"
         return with_hint(message, did_you_mean(recipe.value, known))
     rules, axis, block, given, levels = block_request(op)
+    if rules.noise:
+        return f"the recipe {rules.name} needs random bits, which the op has no operand for"
     shape, source = ty.shape_of(op.operands[0].type) or (), element_of(op.operands[0])
     assert isinstance(source, ty.FloatType)
     if source.format.limbs > 1:

@@ -22,9 +22,11 @@ X = RNG.standard_normal((3, 128)).astype(np.float32)[:, :64]
 def test_the_parts_are_those_of_the_recipe(recipe: str) -> None:
     rules = bs.RECIPES[recipe]
     x = np.tile(X, 2)
-    to = "f4E2M1FN" if "f4E2M1FN" in rules.elements() else "f8E4M3FN"
-    found = hu.quantize_blocks(x, to, recipe)
-    kernel = bs.quantize(x.reshape(3, -1, rules.block).view(np.uint32), bs.F32, FORMATS[to], rules)
+    to = "f8E4M3FN" if recipe.startswith("fp8") else "f4E2M1FN"
+    noise = np.arange(3 * 4, dtype=np.uint32).reshape(3, 4) << 19 if rules.noise else None
+    found = hu.quantize_blocks(x, recipe=recipe, random=noise)
+    codes = x.reshape(3, -1, rules.block).view(np.uint32)
+    kernel = bs.quantize(codes, bs.F32, FORMATS[to], rules, noise=noise)
     assert found.elements == hu.Value.from_bits(kernel.elements.reshape(x.shape), to)
     assert found.scales == hu.Value.from_bits(kernel.scales, rules.scale.name)
     assert (found.tensor_scale is None) == (rules.levels is None)
@@ -186,7 +188,7 @@ def test_it_is_frozen_equal_and_pickled() -> None:
 
 
 @each_row(
-    ({"recipe": "nearest"}, ValueError, "must be one of mx, floor, ceil, even, rceil, nvfp4, nvfp4-te"),
+    ({"recipe": "nearest"}, ValueError, "must be one of mx, floor, ceil, even, rceil, stochastic, nvfp4, nvfp4-te"),
     ({"to": "f8E4M3FN", "recipe": "nvfp4"}, ValueError, "does not take elements of 'f8E4M3FN'; it takes f4E2M1FN"),
     ({"to": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
     ({"to": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),

@@ -224,6 +224,7 @@ F4 = "tensor<4x32xf32> to tensor<4x32xf4E2M1FN>"
 QUANTIZE_BLOCKS_ERRORS = {
     (f"{F4}, tensor<4x1xf8E8M0FNU>", '{recipe = "mxx"}'): r"recipe is 'mxx', but must be one of .*did you mean `mx`",
     (f"{F4}, tensor<4x1xf8E8M0FNU>", ""): "requires attribute 'recipe'",
+    (f"{F4}, tensor<4x1xf8E8M0FNU>", '{recipe = "stochastic"}'): "the recipe stochastic needs random bits",
     (f"{F4}, tensor<4x2xf8E8M0FNU>", '{recipe = "mx"}'): "its shape must be 4x1",
     (f"{F4}, vector<4x1xf8E8M0FNU>", '{recipe = "mx"}'): "its shape must be 4x1",
     (f"{F4}, tensor<4x1xf8E4M3FN>", '{recipe = "mx"}'): "the recipe floor makes scales of f8E8M0FNU",
