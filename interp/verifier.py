@@ -21,7 +21,7 @@ from halfulp.interp.declare.operands import (
     shares_of,
     spread,
 )
-from halfulp.interp.declare.registry import is_upstream
+from halfulp.interp.declare.registry import default_registry, is_upstream
 from halfulp.interp.dominance import Dominance, is_isolated
 from halfulp.interp.ir.attributes import Attribute, StringAttr
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
@@ -82,6 +82,8 @@ def _verify_isolated(root: Operation, rules: KnownRules, dominance: Dominance) -
                 _verify_operation(operation, rules)
                 stack.append(_Inside(operation))
                 break
+            if operation.read_attributes:
+                _verify_attributes(operation)
             if operation.definition is not None:
                 rules[operation.definition].verify(operation)
         else:
@@ -102,12 +104,24 @@ def _verify_isolated(root: Operation, rules: KnownRules, dominance: Dominance) -
 
 
 def _verify_operation(operation: Operation, rules: KnownRules) -> None:
+    if operation.read_attributes:
+        _verify_attributes(operation)
     definition = operation.definition
     if definition is not None:
         rules[definition].verify(operation)
     for region in operation.regions:
         if region.blocks and _has_predecessor(region):
             raise operation.rule_broken(Unprefixed("entry block of region may not have predecessors"))
+
+
+def _verify_attributes(operation: Operation) -> None:
+    """Check the discardable attributes by the rules of their dialects."""
+    for name, attribute in operation.read_attributes.items():
+        dialect = default_registry().dialects.get(name.partition(".")[0]) if "." in name else None
+        if dialect is not None and dialect.attribute_rule is not None:
+            message = dialect.attribute_rule(operation, name, attribute)
+            if message is not None:
+                raise operation.rule_broken(message)
 
 
 def _leave_operation(operation: Operation) -> None:

@@ -313,6 +313,10 @@ class Unprefixed(str):
     __slots__ = ()
 
 
+AttributeRule = Callable[[Any, str, Attribute], str | None]
+"""Returns what is wrong with an attribute of an op, as a verifier does: None, or the message."""
+
+
 @dataclass(frozen=True, eq=False)
 class OpDefinition:
     """The declaration of one op.
@@ -381,7 +385,8 @@ class Dialect:
     the name of the dialect is empty, its ops are functions such as "sigmoid", which only `Registry.lookup` finds.
     ``partial``: the dialect has more ops and attributes than are declared here. Such ops and attributes are kept as
     those of an unregistered dialect. ``no_type``, ``no_attribute``: the dialect's own words for a type and for an
-    attribute that it does not have.
+    attribute that it does not have. ``attribute_rule``, ``argument_rule``: the rules for discardable attributes of the
+    dialect on any op, and on an argument of a function; each is given the op, and the attribute with its full name.
     """
 
     def __init__(self, name: str, partial: bool = False, no_type: str = "", no_attribute: str = "") -> None:
@@ -393,6 +398,8 @@ class Dialect:
         self.enums: dict[str, EnumDefinition] = {}
         self.attributes: dict[str, AttributeDefinition] = {}
         self.types: dict[str, Callable[..., Type]] = {}
+        self.attribute_rule: AttributeRule | None = None
+        self.argument_rule: AttributeRule | None = None
 
     def op(self, mnemonic: str, assembly: str | None = None, **declaration: Any) -> OpDefinition:
         """Declare an op. ``operands`` and ``results`` may be mappings from names to constraints.

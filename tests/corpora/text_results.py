@@ -8,7 +8,11 @@ from pathlib import Path
 
 from halfulp.conformance.whole_programs import text_check
 
-RECORDED = Path(__file__).parent / "recorded" / "mlir_text_22.json"
+
+def record_of(version: str) -> Path:
+    """Return the file with the record of a version of MLIR, ``22`` or ``24``."""
+    return Path(__file__).parent / "recorded" / f"mlir_text_{version}.json"
+
 
 OUTCOMES = {**text_check.OUTCOMES, "crash": "crash"}
 """The outcomes of a part, in the order of the table, with its headings."""
@@ -28,9 +32,9 @@ def write_record(path: Path, results: Sequence[TextResults], tool: str) -> None:
     path.write_text(f'{{"mlir_opt": "{tool}", "rows": [\n{lines}\n]}}\n')
 
 
-def recorded() -> list[TextResults]:
-    """Return the recorded results."""
-    return [TextResults(dialect, counts) for dialect, counts in json.loads(RECORDED.read_text())["rows"]]
+def recorded(version: str) -> list[TextResults]:
+    """Return the recorded results of a version of MLIR."""
+    return [TextResults(dialect, counts) for dialect, counts in json.loads(record_of(version).read_text())["rows"]]
 
 
 def table(results: Sequence[TextResults]) -> list[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from corpora.answers import Answers
 from corpora.fuzz_text import OutOfTime, stopped_after
-from corpora.text_results import RECORDED, TextResults, table, write_record
+from corpora.text_results import TextResults, record_of, table, write_record
 
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import OracleError
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results.append(TextResults(dialect, counts))
     print("\n".join(table(results)))
     if options.record:
-        write_record(RECORDED, results, tool.version)
+        write_record(record_of(options.mlir), results, tool.version)
     return 0
 
 

@@ -156,6 +156,78 @@ def test_constraints_name_the_operand_and_its_type() -> None:
     assert "predicate" in error.message
 
 
+LIBRARY = '"shape.function_library"() <{sym_name = "l", mapping = {a.x = @f}}> ({^bb0:}) : () -> ()'
+SECOND = LIBRARY.replace('"l"', '"m"')
+
+
+@each_row(  # the answers of mlir-opt 22.1.8, which are those of MLIR 24.0.0git
+    ('func.func private @f(i32 {bufferization.access = "foo"})', "invalid value for 'bufferization.access'"),
+    (
+        "func.func private @f(i32 {bufferization.access = 1})",
+        "'bufferization.access' is expected to be a string attribute",
+    ),
+    (
+        "func.func private @f(i32 {bufferization.writable = true})",
+        "'bufferization.writable' is invalid on external functions",
+    ),
+    (
+        "func.func @f(%a: i32 {bufferization.writable = 1}) { return }",
+        "'bufferization.writable' is expected to be a boolean attribute",
+    ),
+    (
+        "func.func @f(%a: i32 {bufferization.buffer_layout = 1}) { return }",
+        "'bufferization.buffer_layout' is expected to be a memref layout attribute",
+    ),
+    (
+        "llvm.func @f(%a: i32 {bufferization.foo}) { llvm.return }",
+        "attribute 'bufferization.buffer_layout' not supported as a region arg attribute by the bufferization dialect",
+    ),
+    (
+        '"a.b"() {bufferization.writable = true} : () -> ()',
+        "attribute '\"bufferization.writable\"' not supported as an op attribute by the bufferization dialect",
+    ),
+    (
+        "module attributes {bufferization.manual_deallocation} {}",
+        "'builtin.module' op attribute 'bufferization.manual_deallocation' can be used only on ops that have an "
+        "allocation and/or free side effect",
+    ),
+    ("module attributes {linalg.foo} {}", "attribute '\"linalg.foo\"' not supported by the linalg dialect"),
+    (
+        '"a.b"() ({}) {shape.lib = @l} : () -> ()',
+        "shape.lib attribute may only be on op implementing SymbolTable",
+    ),
+    ("module attributes {shape.lib = @l} {}", "shape function library @l not found"),
+    (f"module attributes {{shape.lib = @l::@m}} {{ {LIBRARY} }}", "shape function library @l::@m not found"),
+    (
+        "module attributes {shape.lib = @f} { func.func private @f() }",
+        "@f required to be shape function library",
+    ),
+    (
+        "module attributes {shape.lib = 3} {}",
+        "only SymbolRefAttr or array of SymbolRefAttrs allowed as shape.lib attribute",
+    ),
+    ("module attributes {shape.lib = [3]} {}", "only SymbolRefAttr allowed in shape.lib attribute array"),
+    ("module attributes {shape.lib = [@l]} {}", "@l does not refer to FunctionLibraryOp"),
+    (
+        f"module attributes {{shape.lib = [@l, @m]}} {{ {LIBRARY}\n {SECOND} }}",
+        'only one op to shape mapping allowed, found multiple for `"a.x"`',
+    ),
+)
+def test_dialects_have_rules_for_their_attributes(text: str, words: str) -> None:
+    assert rejected(text).message == words
+
+
+@each_row(
+    "func.func @f(%a: i32 {bufferization.writable = true}) -> (i32 {bufferization.foo}) { return %a : i32 }",
+    'func.func private @f(i32 {bufferization.access = "read-write", bufferization.buffer_layout = strided<[1]>})',
+    "func.func @f() { %0 = memref.alloc() {bufferization.manual_deallocation} : memref<i32>\n return }",
+    f"module attributes {{shape.lib = [@l]}} {{ {LIBRARY} }}",
+    f"module attributes {{shape.lib = @l}} {{ {LIBRARY} }}",
+)
+def test_attributes_of_dialects_are_accepted(text: str) -> None:
+    parse_module(text)
+
+
 def test_the_same_types_are_judged_in_every_op() -> None:
     """The verifier remembers combinations of types: an op after many good ones is judged as the first would be."""
     good = "\n".join(f"%{i} = arith.addf %a, %a : f32" for i in range(50))

@@ -15,6 +15,7 @@ from halfulp.interp.dialects.memref.memory import give_back
 from halfulp.interp.dialects.memref.ops import ANY_MEMREF, refused
 from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.dialects.tensor.ops import result_shape, unwritten
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation, undefined
@@ -214,9 +215,53 @@ def verify_dealloc(op: Operation) -> str | None:
     return None
 
 
+# --- rules of attributes ----------------------------------------------------------------------------------------------
+#
+# Attributes of the dialect on ops of any dialect, and on arguments of functions, in the words of MLIR.
+
+_ALLOCATE_OR_FREE = frozenset((
+    "bufferization.clone", "llvm.alloca", "memref.alloc", "memref.alloca", "memref.dealloc", "memref.realloc",
+))  # fmt: skip
+
+
+def wrong_op_attribute(op: Operation, name: str, _: at.Attribute) -> str | None:
+    """Return what is wrong with an attribute of the dialect on an op, or None."""
+    if name != "bufferization.manual_deallocation":
+        return d.Unprefixed(f"attribute '\"{name}\"' not supported as an op attribute by the bufferization dialect")
+    if op.name in _ALLOCATE_OR_FREE:
+        return None
+    return f"attribute '{name}' can be used only on ops that have an allocation and/or free side effect"
+
+
+def wrong_argument_attribute(function: Operation, name: str, attribute: at.Attribute) -> str | None:
+    """Return what is wrong with an attribute of the dialect on an argument of a function, or None."""
+    problem = None
+    if name == "bufferization.writable":
+        if not d.BOOL_ATTR.accepts(attribute):
+            problem = f"'{name}' is expected to be a boolean attribute"
+        elif not function.regions[0].blocks:
+            problem = f"'{name}' is invalid on external functions"
+    elif name == "bufferization.access":
+        if not isinstance(attribute, at.StringAttr):
+            problem = f"'{name}' is expected to be a string attribute"
+        elif attribute.value not in ("none", "read", "write", "read-write"):
+            problem = f"invalid value for '{name}'"
+    elif name == "bufferization.buffer_layout":
+        if not isinstance(attribute, at.AffineMapAttr | at.StridedLayoutAttr):
+            problem = f"'{name}' is expected to be a memref layout attribute"
+    else:  # MLIR names the last of its attributes, and not the one that the function has
+        problem = (
+            "attribute 'bufferization.buffer_layout' not supported as a region arg attribute by the bufferization "
+        )
+        problem += "dialect"
+    return None if problem is None else d.Unprefixed(problem)
+
+
 # --- ops --------------------------------------------------------------------------------------------------------------
 
 bufferization = d.Dialect("bufferization")
+bufferization.attribute_rule = wrong_op_attribute
+bufferization.argument_rule = wrong_argument_attribute
 
 _TENSOR_LIKE = d.TypeConstraint("TensorLikeType instance", lambda type_: isinstance(type_, ty.TensorType))
 _BUFFER_LIKE = d.TypeConstraint("BufferLikeType instance", ANY_MEMREF.accepts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.signatures import Signature, print_signature
 from halfulp.interp.ir import attributes as at
@@ -249,8 +250,14 @@ def wrong_attributes(function: Operation, arguments: int, results: int) -> str |
                 f"{what}s, got {len(attributes.elements)}, but expected {count}"
             )
         for dictionary in attributes.elements:
-            if isinstance(dictionary, DictionaryAttr) and any("." not in key for key, _ in dictionary.entries):
-                return f"{what}s may only have dialect attributes"
+            for key, attribute in dictionary.entries if isinstance(dictionary, DictionaryAttr) else ():
+                if "." not in key:
+                    return f"{what}s may only have dialect attributes"
+                dialect = default_registry().dialects.get(key.partition(".")[0]) if what == "argument" else None
+                rule = None if dialect is None else dialect.argument_rule
+                problem = None if rule is None else rule(function, key, attribute)
+                if problem is not None:
+                    return problem
     return None
 
 

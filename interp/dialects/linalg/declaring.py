@@ -8,7 +8,7 @@ from itertools import chain
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.linalg.bodies import NEWER_UNARY
-from halfulp.interp.dialects.linalg.forms import argument_names
+from halfulp.interp.dialects.linalg.forms import MEMOIZED, argument_names
 from halfulp.interp.dialects.structured.evaluate import STRUCTURED
 from halfulp.interp.dialects.structured.structure import (
     STRUCTURES,
@@ -28,7 +28,14 @@ from halfulp.interp.ir.base import NO_NAMES, narrowed
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue
 
+
+def wrong_attribute(op: Operation, name: str, attribute: at.Attribute) -> str | None:
+    """Return what is wrong with an attribute of the dialect on an op, or None."""
+    return None if name == MEMOIZED else d.Unprefixed(f"attribute '\"{name}\"' not supported by the linalg dialect")
+
+
 linalg = d.Dialect("linalg")
+linalg.attribute_rule = wrong_attribute
 
 _FUNCTIONS = {
     "Unary": (

@@ -486,14 +486,23 @@ def _contracting(op: Operation) -> str | None:
 
 
 def _remembering(row: NamedOp, reader: Reader) -> Callable[[Operation], str | None]:
-    """Return a verifier that also adds the attribute with the maps, as MLIR's verifier does."""
+    """Return a verifier that also adds the attribute with the maps, as MLIR's verifier does.
+
+    If the attribute is there, MLIR computes with the maps in it. Here an op has only those of its declaration.
+    """
     check = _contracting if row.contracts else declaring.verify_structured
 
     def verify(op: Operation) -> str | None:
         problem = check(op)
-        if problem is None:
-            op.attributes.setdefault(forms.MEMOIZED, at.ArrayAttr(reader[0](op)))
-        return problem
+        if problem is not None:
+            return problem
+        maps = at.ArrayAttr(reader[0](op))
+        given = op.attributes.setdefault(forms.MEMOIZED, maps)
+        if given == maps:
+            return None
+        if row.convolves and isinstance(given, at.ArrayAttr) and given.elements[:1] != maps.elements[:1]:
+            return d.Unprefixed("unexpected input index map for convolutions")
+        return f"has other maps in '{forms.MEMOIZED}' than the op has; remove this attribute"
 
     return verify
 

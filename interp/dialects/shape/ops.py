@@ -5,7 +5,7 @@ Functions of shapes (shape.func, shape.function_library, shape.return) are kept 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
@@ -14,7 +14,7 @@ from halfulp.interp.dialects.shape import evaluate
 from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, is_symbol_table, symbols_of
 from halfulp.interp.run.evaluators import OnFrames, OnValues
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -137,9 +137,61 @@ def verify_assuming(op: Operation) -> str | None:
     )
 
 
+LIBRARY = "shape.lib"
+"""The attribute of a symbol table that names the libraries of functions for the shapes of its ops."""
+
+
+def wrong_attribute(op: Operation, name: str, attribute: at.Attribute) -> str | None:
+    """Return what is wrong with an attribute of the dialect on an op, or None."""
+    if name != LIBRARY:
+        return None
+    problem = None
+    if not is_symbol_table(op):
+        problem = f"{LIBRARY} attribute may only be on op implementing SymbolTable"
+    elif isinstance(attribute, at.SymbolRefAttr):
+        problem = _wrong_library(op, attribute)
+    elif isinstance(attribute, at.ArrayAttr):
+        problem = _wrong_libraries(op, attribute.elements)
+    else:
+        problem = f"only SymbolRefAttr or array of SymbolRefAttrs allowed as {LIBRARY} attribute"
+    return None if problem is None else d.Unprefixed(problem)
+
+
+def _library(table: Operation, name: at.SymbolRefAttr) -> Operation | None:
+    return None if name.nested else symbols_of(table).get(name.root)
+
+
+def _wrong_library(table: Operation, name: at.SymbolRefAttr) -> str | None:
+    found = _library(table, name)
+    if found is None:
+        return f"shape function library {name} not found"
+    return None if found.name == _LIBRARY_OP else f"{name} required to be shape function library"
+
+
+def _wrong_libraries(table: Operation, names: Sequence[at.Attribute]) -> str | None:
+    """Return what is wrong with several libraries: each op may have its function in one of them."""
+    mapped: set[str] = set()
+    for name in names:
+        if not isinstance(name, at.SymbolRefAttr):
+            return f"only SymbolRefAttr allowed in {LIBRARY} attribute array"
+        found = _library(table, name)
+        if found is None or found.name != _LIBRARY_OP:
+            return f"{name} does not refer to FunctionLibraryOp"
+        for entries in (found.raw_properties, at.DictionaryAttr(tuple(found.attributes.items()))):
+            mapping = dict(entries.entries).get("mapping") if isinstance(entries, at.DictionaryAttr) else None
+            for op, _ in mapping.entries if isinstance(mapping, at.DictionaryAttr) else ():
+                if op in mapped:
+                    return f'only one op to shape mapping allowed, found multiple for `"{op}"`'
+                mapped.add(op)
+    return None
+
+
+_LIBRARY_OP = "shape.function_library"
+
 # --- ops --------------------------------------------------------------------------------------------------------------
 
 shape = d.Dialect("shape", partial=True)
+shape.attribute_rule = wrong_attribute
 for _type in (evaluate.SHAPE, evaluate.SIZE, evaluate.VALUE_SHAPE, evaluate.WITNESS):
     shape.types[_type.mnemonic] = lambda p, type_=_type: type_
 
