@@ -509,9 +509,11 @@ def _print_types(indices: list[int], slots: Slots) -> PrintElement:
 
 
 def _spread_types(p: OpParser, state: OpReading, indices: list[int], slots: Slots, types: Sequence[Type]) -> None:
-    """Give each slot its share of a list of types, by the number of its operands."""
+    """Give each slot its share of a list of types, by the number of its operands. Results that are any number take what
+    the slots after them leave.
+    """
     start = 0
-    for index in indices:
+    for place, index in enumerate(indices):
         if slots.all[index].arity is Arity.ONE:
             if start >= len(types):
                 p.error("there are fewer types than values")
@@ -521,8 +523,10 @@ def _spread_types(p: OpParser, state: OpReading, indices: list[int], slots: Slot
             state.types[index] = tuple(types[start:])
             start = len(types)
         else:
-            names = state.operands[index] if index < len(state.operands) else None
-            count = len(names or ())
+            after = len(indices) - place - 1
+            count = (
+                len(state.operands[index] or ()) if index < len(state.operands) else max(len(types) - start - after, 0)
+            )
             state.types[index] = tuple(types[start : start + count])
             start += count
     if start != len(types):

@@ -211,6 +211,11 @@ declare_rows(
     (
         Row("s.setprio", "", "$priority attr-dict", (d.Property("priority", I16_ATTR),)),
         Row("s.barrier", "", "attr-dict"),
+        *(
+            Row(f"{name}.id.{axis}", "-> res:i32", "attr-dict `:` type($res)")
+            for name in ("workitem", "workgroup")
+            for axis in "xyz"
+        ),
         Row("barrier", "", "attr-dict"),
         Row("sched.barrier", "", "custom<BareFlags>($mask) attr-dict", (d.Property("mask", SCHEDULED),)),
     ),

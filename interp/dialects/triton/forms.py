@@ -55,6 +55,7 @@ _READERS: Mapping[d.TypeConstraint, Callable[[OpParser], ty.Type]] = {
     types.POINTER: types.read_pointer,
     types.DESCRIPTOR: types.read_descriptor,
     types.MEMDESC: types.read_memdesc,
+    types.AREF: types.read_aref,
 }
 
 
@@ -69,7 +70,7 @@ def _stripped(slots: Slots, name: str) -> ElementForm:
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         (value,) = slots.values(operation, index)
         type_ = value.type
-        assert isinstance(type_, types.PointerType | types.DescriptorType | types.MemDescType)
+        assert isinstance(type_, types.PointerType | types.DescriptorType | types.MemDescType | types.ArefType)
         printer.type(type_)
         out.value(type_.inner(printer.names))
 
@@ -179,9 +180,10 @@ Layout = tuple[tuple[str, Bases], ...]
 BASES = kinds.bracketed(kinds.INTEGER_ARRAY)
 
 
-def layout(*names: str, skip: bool = False) -> ParameterKind:
+def layout(*names: str, skip: bool = False, whole: bool = False) -> ParameterKind:
     """Return the kind of a linear layout, ``{offset = [[0, 1]], block = []}``, with these inputs in the order of
-    printing; each may be left out. ``skip``: an input without bits is not printed.
+    printing. ``skip``: an input without bits is not printed. ``whole``: no input may be left out, and what has another
+    name is skipped, as Triton does.
     """
 
     def read(p: Any) -> Layout:
@@ -190,13 +192,19 @@ def layout(*names: str, skip: bool = False) -> ParameterKind:
         def entry() -> None:
             at = p.pos
             name = kinds.identifier(p)
-            if name not in names or name in found:
+            if name in found or (name not in names and not whole):
                 p.error(f"expected one of: {', '.join(names)}", at, hint=p.similar(name, names))
             p.expect("=")
-            found[name] = BASES.read(p)
+            if name in names:
+                found[name] = BASES.read(p)
+            else:
+                p.attribute()
 
         p.expect("{")
         p.until("}", entry)
+        missing = [name for name in names if whole and name not in found]
+        if missing:
+            p.error(f"Expected basis of '{missing[0]}' not found")
         return tuple([(name, found.get(name, ())) for name in names])
 
     def spell(value: Layout, aliases: Mapping[object, str]) -> str:
@@ -224,7 +232,7 @@ def _read_padded(p: Any) -> tuple[Layout, int]:
     number of dimensions.
     """
     if p.tokens[p.pos + 1] not in ("order", "shape"):
-        found_layout: Layout = _OFFSETS.read(p)
+        found_layout: Layout = _PADDED.read(p)
         return found_layout, next((len(basis) for _, bases in found_layout for basis in bases), 0)
     found: dict[str, tuple[int, ...]] = {}
 
@@ -266,7 +274,7 @@ def _pads(p: Any) -> tuple[tuple[int, int], ...]:
     return tuple(p.until("]", pair))
 
 
-_OFFSETS = layout("offset", "block")
+_OFFSETS, _PADDED = layout("offset", "block"), layout("offset", "block", whole=True)
 SHARED_OFFSETS = ParameterKind(
     _OFFSETS.read, lambda value, names: _OFFSETS.spell(value if value[1][1] else value[:1], names)
 )
@@ -283,14 +291,19 @@ NOT_TWO = ParameterKind(lambda p: None if (rank := p.integer()) == 2 else rank, 
 
 _CONSTRAINTS: Mapping[str, d.TypeConstraint] = {
     "any": d.ANY,
+    "aref": types.AREF,
+    "boollike": types.BOOL_LIKE,
     "bools": types.BOOL_TENSOR,
+    "bytes": types.BYTES,
     "desc": types.DESCRIPTOR,
+    "floatlike": types.FLOAT_LIKE,
     "floats": types.FLOAT_TENSOR,
     "i1": d.BOOL,
     "i16": types.I16,
     "i32": types.I32,
     "i64": types.I64,
     "i128": types.I128,
+    "integerlike": types.INTEGER_LIKE,
     "integers": types.INTEGER_TENSOR,
     "iv": d.INTEGER_OR_INDEX,
     "mem": types.MEMDESC,
@@ -298,11 +311,14 @@ _CONSTRAINTS: Mapping[str, d.TypeConstraint] = {
     "offsets": types.OFFSETS,
     "operand": types.TENSOR_OR_MEMDESC,
     "ptr": types.POINTER,
+    "ptrlike": types.POINTER_LIKE,
     "ptrs": types.POINTER_TENSOR,
     "ranked": d.RANKED_TENSOR,
     "tensor": types.TENSOR,
     "token": types.TOKEN,
+    "tokens": types.WARP_TOKENS,
     "value": types.VALUE,
+    "words": types.WORDS,
 }
 _ARITIES = {"?": d.Arity.OPTIONAL, "*": d.Arity.VARIADIC}
 
@@ -329,6 +345,16 @@ def _slots(text: str) -> tuple[d.Slot, ...]:
         name, _, word = each.partition(":")
         found.append(d.Slot(name, _CONSTRAINTS[word.rstrip("?*")], _ARITIES.get(word[-1], d.Arity.ONE)))
     return tuple(found)
+
+
+Verify = Callable[[Operation], str | None]
+
+
+def checked(*rules: Verify) -> Verify | None:
+    """Return a verifier that checks rules one after the other."""
+    if len(rules) < 2:
+        return rules[0] if rules else None
+    return lambda op: next((problem for rule in rules if (problem := rule(op)) is not None), None)
 
 
 SEGMENTS = "resultSegmentSizes"
@@ -358,8 +384,10 @@ def _named(slots: Sequence[d.Slot]) -> dict[str, Any]:
     return {"named_results": names}
 
 
-def declare_rows(dialect: d.Dialect, rows: Sequence[Row], evaluators: Mapping[str, Any] = {}) -> None:
-    """Declare the ops of some rows. ``evaluators``: by mnemonic; an op without one is not run."""
+def declare_rows(dialect: d.Dialect, rows: Sequence[Row], evaluators: Mapping[str, Any] = {}, *rules: Verify) -> None:
+    """Declare the ops of some rows. ``evaluators``: by mnemonic; an op without one is not run. ``rules``: what the
+    verifier of each op checks first.
+    """
     for row in rows:
         operands, _, results = row.values.partition("->")
         several = _free(_slots(operands)) > 1 and not row.equal
@@ -369,6 +397,7 @@ def declare_rows(dialect: d.Dialect, rows: Sequence[Row], evaluators: Mapping[st
             properties.append(d.Property(SEGMENTS, d.INTEGER_ARRAY_ATTR, groups=len(_slots(results))))
         declaration = {**_named(_slots(results)), **row.more}
         declaration["traits"] = traits | set(declaration.get("traits", ()))
+        declaration["verify"] = checked(*rules, *filter(None, (declaration.get("verify"),)))
         dialect.op(
             row.mnemonic,
             row.assembly,

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from halfulp.interp.dialects.triton.rules import sizes_of
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.types import MemDescType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.operations import Operation, SSAValue
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def memdesc(value: SSAValue) -> MemDescType:
+    """Return the type of a value that is a block of memory."""
+    assert isinstance(value.type, MemDescType)
+    return value.type
+
+
+def encoding_of(value: SSAValue) -> Attribute | None:
+    """Return the encoding of a tensor or of a block of memory."""
+    type_ = value.type
+    return type_.encoding if isinstance(type_, MemDescType | ty.TensorType) else None
+
 
 # --- views ------------------------------------------------------------------------------------------------------------
 
@@ -67,6 +84,22 @@ def verify_local_store(op: Operation) -> str | None:
     target = op.operands[1].type
     assert isinstance(target, MemDescType)
     return None if target.mutable else "Cannot store into immutable memory"
+
+
+def verify_local_gather(op: Operation) -> str | None:
+    """Check that elements gathered along an axis have the type and the layout of the indices."""
+    source, indices, result = memdesc(op.operands[0]), op.operands[1], op.results[0]
+    axis = integer_of(op, "axis")
+    if sizes_of(result.type) != sizes_of(indices.type):
+        return Unprefixed("result shape must match indices shape")
+    if len(source.shape) != len(sizes_of(indices.type)):
+        return Unprefixed("source and indices must have the same rank")
+    if not 0 <= axis < len(source.shape):
+        return Unprefixed(f"axis {axis} is out of bounds for source rank {len(source.shape)}")
+    if source.element != ty.element_type(result.type):
+        return Unprefixed("result element type must match source element type")
+    same = encoding_of(indices) == encoding_of(result)
+    return None if same else Unprefixed("indices and result must have the same layout")
 
 
 # --- parts of tensors -------------------------------------------------------------------------------------------------

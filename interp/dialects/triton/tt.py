@@ -18,12 +18,11 @@ from halfulp.interp.dialects.func.ops import (
 )
 from halfulp.interp.dialects.regions import inside, yielded
 from halfulp.interp.dialects.triton import casts, combining, control, descriptors, dots, evaluate, forms, rules, types
-from halfulp.interp.dialects.triton.forms import flag, number
+from halfulp.interp.dialects.triton.forms import checked, flag, number
 from halfulp.interp.dialects.triton.launching import check_stored, launch, pointed
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee, pointer_to, same_encodings, same_shapes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
-from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Launched, OnFrames
 
 tt = d.Dialect("tt", partial=True)
@@ -72,15 +71,10 @@ ORDERING = (d.Property("sem", SEMANTICS), d.Property("scope", SCOPE))
 # --- declaring --------------------------------------------------------------------------------------------------------
 
 
-def _checked(verify: Callable[[Operation], str | None] | None) -> Callable[[Operation], str | None]:
-    if verify is None:
-        return types.verify_sizes
-    return lambda op: types.verify_sizes(op) or verify(op)
-
-
 def declare(mnemonic: str, assembly: str | None = None, **declaration: Any) -> d.OpDefinition:
-    """Declare an op of tt, whose tensors must have sizes that Triton allows."""
-    return tt.op(mnemonic, assembly, verify=_checked(declaration.pop("verify", None)), **declaration)
+    """Declare an op of tt, whose tensors must have sizes and layouts that Triton allows."""
+    more = filter(None, (declaration.pop("verify", None),))
+    return tt.op(mnemonic, assembly, verify=checked(types.verify_sizes, types.verify_layouts, *more), **declaration)
 
 
 _UNARY = "$x attr-dict `:` type($x)"
@@ -420,6 +414,21 @@ declare(
         _matches("result", "expected", mask_type, "result type matches expected shape"),
     ),
 )
+ATOMIC_RULES = {
+    "rmw": (
+        _matches("ptr", "val", pointer_to, "ptr type matches value type"),
+        follows("mask", "val", mask_type, "mask type matches value type"),
+        same_shapes("ptr", "val", "mask", "result"),
+        same_encodings("ptr", "val", "mask", "result"),
+    ),
+    "cas": (
+        _matches("ptr", "cmp", pointer_to, "ptr type matches cmp type"),
+        _matches("ptr", "val", pointer_to, "ptr type matches value type"),
+        same_shapes("ptr", "cmp", "val", "result"),
+        same_encodings("ptr", "cmp", "val", "result"),
+    ),
+}
+"""The rules of the types of atomics, which those of a sanitizer share."""
 declare(
     "atomic_rmw",
     "$atomic_rmw_op `,` $sem `,` $scope `,` $ptr `,` $val (`,` $mask^)? attr-dict `:` functional-type(operands, "
@@ -427,12 +436,7 @@ declare(
     operands=(d.Slot("ptr", types.POINTER_LIKE), d.Slot("val", types.VALUE), _MASK),
     results={"result": types.VALUE},
     properties=(d.Property("atomic_rmw_op", RMW), *ORDERING),
-    type_rules=(
-        _matches("ptr", "val", pointer_to, "ptr type matches value type"),
-        follows("mask", "val", mask_type, "mask type matches value type"),
-        same_shapes("ptr", "val", "mask", "result"),
-        same_encodings("ptr", "val", "mask", "result"),
-    ),
+    type_rules=ATOMIC_RULES["rmw"],
     evaluate=evaluate.RMW,
 )
 declare(
@@ -441,12 +445,7 @@ declare(
     operands={"ptr": types.POINTER_LIKE, "cmp": types.VALUE, "val": types.VALUE},
     results={"result": types.VALUE},
     properties=ORDERING,
-    type_rules=(
-        _matches("ptr", "cmp", pointer_to, "ptr type matches cmp type"),
-        _matches("ptr", "val", pointer_to, "ptr type matches value type"),
-        same_shapes("ptr", "cmp", "val", "result"),
-        same_encodings("ptr", "cmp", "val", "result"),
-    ),
+    type_rules=ATOMIC_RULES["cas"],
     evaluate=evaluate.CAS,
 )
 

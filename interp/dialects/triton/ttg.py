@@ -6,7 +6,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.regions import inside, parenthesised, types_text
-from halfulp.interp.dialects.triton import casts, forms, gpu_rules, local, types
+from halfulp.interp.dialects.triton import casts, encodings, forms, gpu_rules, local, types
 from halfulp.interp.dialects.triton.forms import Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, RMW, VOLATILE
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee
@@ -30,7 +30,8 @@ _CTAS = Parameter("CGALayout", _BASES, optional=True)
 
 def _encoding(mnemonic: str, alias: str | None, *parameters: Parameter, struct: str = "Struct") -> None:
     """``struct``: ``OpenStruct`` where Triton skips what it does not know."""
-    ttg.attribute(mnemonic, f"`<` `{{` custom<{struct}>() `}}` `>`", parameters=parameters, alias=alias)
+    form = f"`<` `{{` custom<{struct}>() `}}` `>`"
+    ttg.attribute(mnemonic, form, parameters=parameters, alias=alias, verify=encodings.verify)
 
 
 def _numbers(*names: str) -> tuple[Parameter, ...]:
@@ -66,7 +67,7 @@ _encoding(
     "mma",
     _optional("version", _NUMBER, 0, shown=True),
     *_lists("warpsPerCTA", "instrShape"),
-    Parameter("isTransposed", _TRUTH),
+    _optional("isTransposed", _TRUTH, False, shown=True),
     _CTAS,
     _optional("tilesPerWarp", _NUMBERS, None),
     _optional("elementBitWidth", _NUMBER, 32),
@@ -99,12 +100,14 @@ ttg.attribute(
     "`<` $pads $offsets `>`",
     parameters=(Parameter("pads", forms.PADS), Parameter("offsets", forms.PADDED_OFFSETS)),
     alias="shared",
+    verify=encodings.verify,
 )
 ttg.attribute(
     "shared_linear",
     "`<` $offsets `,` `alignment` `=` $alignment `>`",
     parameters=(Parameter("offsets", forms.SHARED_OFFSETS), *_numbers("alignment")),
     alias="shared",
+    verify=encodings.verify,
 )
 _encoding(
     "partitioned_shared",
@@ -239,6 +242,7 @@ declare_rows(
         Row("warp_id", "-> result:i32", "attr-dict", (flag("omitUniformHint"),)),
     ),
     {**local.OF_TTG, "fp4_to_fp": casts.FP4_TO_FP},
+    types.verify_layouts,
 )
 
 declare_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
-from halfulp.interp.dialects.triton import dots, forms, gpu_rules, local, types
+from halfulp.interp.dialects.triton import dots, encodings, forms, gpu_rules, local, types
 from halfulp.interp.dialects.triton.forms import FALSE, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import (
     CACHE,
@@ -50,6 +50,7 @@ ttng.attribute(
         _optional_truth("fp4Padded"),
     ),
     alias="tmem",
+    verify=encodings.verify,
 )
 ttng.attribute(
     "tensor_memory_scales_encoding",
@@ -59,6 +60,7 @@ ttng.attribute(
         Parameter("blockRepOrder", kinds.keyword(_BLOCK_ORDER), optional=True, default="mnThenK"),
     ),
     alias="tmem_scales",
+    verify=encodings.verify,
 )
 
 # --- ops --------------------------------------------------------------------------------------------------------------
@@ -250,4 +252,5 @@ declare_rows(
         ),
     ),
     {**local.OF_TTNG, "warp_group_dot": dots.DOT, "tc_gen5_mma": dots.MMA, "tc_gen5_mma_scaled": dots.SCALED_MMA},
+    types.verify_layouts,
 )

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.triton import encodings
+from halfulp.interp.dialects.triton.encodings import Context
+from halfulp.interp.ir import attributes as at_
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import UnitAttr
 from halfulp.interp.ir.base import Attribute, immutable, quoted
@@ -118,7 +121,14 @@ def _read_sizes(p: TypeParser) -> tuple[int, ...]:
 def read_descriptor(p: TypeParser) -> DescriptorType:
     """Read ``<64x64xf16>`` or ``<64x64xf16, #layout>``."""
     p.expect("<")
-    shape, element = _read_sizes(p), p.type()
+    shape = _read_sizes(p)
+    at = p.pos
+    element = p.type()
+    if isinstance(element, ty.TensorType):
+        p.error(
+            "tensor descriptors must not wrap tensor types; use !tt.tensordesc<shape x element-type[, layout]> instead",
+            at,
+        )
     layout = p.attribute() if p.take(",") else None
     p.expect(">")
     return DescriptorType(shape=shape, element=element, layout=layout)
@@ -168,10 +178,43 @@ class MemDescType(ty.DialectType):
 
 
 ASYNC_TOKEN = ty.DialectType("ttg", "async.token")
+WARP_TOKEN = ty.DialectType("nvws", "token")
+
+
+@immutable
+class ArefType(ty.DialectType):
+    """``!nvws.aref<[!ttg.memdesc<…>]>``: buffers that groups of warps hand to each other."""
+
+    dialect: str = "nvws"
+    mnemonic: str = "aref"
+    held: tuple[ty.Type, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Attribute | ty.Type, ...]:
+        """The types of the buffers."""
+        return self.held
+
+    def inner(self, names: Names) -> str:
+        """Return the text after ``!nvws.aref``."""
+        return f"<[{', '.join(names.get(each) or each.spell(names) for each in self.held)}]>"
+
+    def spell(self, names: Names) -> str:
+        """Return the text ``!nvws.aref<…>``."""
+        return f"!nvws.aref{self.inner(names)}"
+
+
+def read_aref(p: TypeParser) -> ArefType:
+    """Read ``<[!ttg.memdesc<…>, …]>``."""
+    for mark in "<[":
+        p.expect(mark)
+    held = tuple(p.until("]", p.type))
+    p.expect(">")
+    return ArefType(held=held)
 
 
 def read_memdesc(p: TypeParser) -> MemDescType:
     """Read ``<3x64x64xf16, #encoding, #space, mutable, 4x64x64>``; the last two may be left out."""
+    at = p.pos
     p.expect("<")
     shape, element = _read_sizes(p), p.type()
     p.expect(",")
@@ -189,6 +232,8 @@ def read_memdesc(p: TypeParser) -> MemDescType:
             sizes.append(p.dimension())
         whole = tuple(sizes)
     p.expect(">")
+    if (problem := encodings.verify_memory(shape, element, encoding, space, whole)) is not None:
+        p.error(problem, at)
     return MemDescType(shape=shape, element=element, encoding=encoding, space=space, mutable=mutable, whole=whole)
 
 
@@ -279,6 +324,10 @@ TOKEN = d.TypeConstraint("async token type", lambda type_: type_ == ASYNC_TOKEN,
 TENSOR_OR_MEMDESC = d.TypeConstraint(
     f"{TENSOR.description} or {MEMDESC.description}", _any_of(TENSOR.accepts, MEMDESC.accepts)
 )
+AREF = d.TypeConstraint("", lambda type_: isinstance(type_, ArefType))
+WARP_TOKENS = _tensor("", lambda type_: type_ == WARP_TOKEN)
+BYTES = _tensor("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
+WORDS = _tensor("32-bit signless integer", lambda type_: type_ == ty.I32)
 DESCRIPTOR = d.TypeConstraint(
     "Tensor descriptor type (`::mlir::triton::TensorDescType`) in Triton IR type system",
     lambda type_: isinstance(type_, DescriptorType),
@@ -372,4 +421,65 @@ def verify_sizes(op: Operation) -> str | None:
             return d.Unprefixed(
                 f"Number of elements must be power-of-two, but {op.name} doesn't follow the rule ({count}) elements"
             )
+    return None
+
+
+_WARPS, _LANES, _BLOCKS = "ttg.num-warps", "ttg.threads-per-warp", "ttg.num-ctas"
+_MODULE = "builtin.module"
+
+
+def _number(op: Operation, name: str) -> int | None:
+    found = op.attributes.get(name)
+    return found.value if isinstance(found, at_.IntegerAttr) else None
+
+
+def context_of(op: Operation) -> Context:
+    """Return what the functions and modules around an op say about threads."""
+    warps, inner, outer = None, op, op.parent_op
+    while outer is not None:
+        if warps is None:
+            if outer.name == "ttg.warp_specialize.partitions":
+                warps = _of_partition(inner, outer)
+            elif outer.name in (_MODULE, "tt.func"):
+                warps = _number(outer, _WARPS)
+        if outer.name == _MODULE:
+            break
+        inner, outer = outer, outer.parent_op
+    module = outer
+    while warps is None and outer is not None:
+        warps, outer = _number(outer, _WARPS), outer.parent_op
+    if module is None:
+        return Context(1, 32, warps)
+    return Context(_number(module, _BLOCKS) or 1, _number(module, _LANES) or 32, warps)
+
+
+def _of_partition(op: Operation, partitions: Operation) -> int | None:
+    """Return the number of warps of the partition that an op is in."""
+    around, region = partitions.parent_op, None if op.parent is None else op.parent.parent
+    counts = None if around is None else around.properties.get("partitionNumWarps")
+    place = next((index for index, each in enumerate(partitions.regions) if each is region), 0)
+    if not isinstance(counts, at_.DenseArrayAttr) or place >= len(counts.values):
+        return None
+    return int(counts.values[place])
+
+
+def verify_layouts(op: Operation) -> str | None:
+    """Check that the layouts of the operands and the results of an op fit the module."""
+    context = None
+    for number, value in enumerate((*op.operands, *op.results)):
+        type_ = value.type
+        if isinstance(type_, ty.TensorType) and type_.encoding is not None:
+            context = context or context_of(op)
+            shape = tuple([size or 0 for size in type_.shape or ()])
+            problem = encodings.verify_tensor(type_.encoding, shape, context)
+        elif isinstance(type_, MemDescType):
+            context = context or context_of(op)
+            problem = encodings.verify_blocks_of_memory(type_.encoding, context)
+        else:
+            continue
+        if problem is not None:
+            given = len(op.operands)
+            which = f"Operand {number}" if number < given else f"Result {number - given}"
+            which = "Result" if number >= given and len(op.results) == 1 else which
+            return d.Unprefixed(f"{which} has an invalid layout: {problem}")
     return None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from triton_texts import REJECTED, text_of
 
 from halfulp.command.main import main
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
@@ -24,3 +25,12 @@ def test_an_error_has_its_place() -> None:
     assert done.said.startswith("<stdin>:3:14: error: ")
     refused = find_mlir_opt("triton").finished(["--canonicalize"], "module {}")
     assert refused.said == "error: unknown options: --canonicalize"
+
+
+def test_texts_are_rejected() -> None:
+    triton = find_mlir_opt("triton")
+    assert triton.finished([], text_of("", "")).code == 0
+    for layouts, body, message, *module in REJECTED:
+        done = triton.finished([], text_of(layouts, body, *module))
+        assert done.code == 1
+        assert message in done.said

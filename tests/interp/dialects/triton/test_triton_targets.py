@@ -320,7 +320,7 @@ def test_targets_and_units_that_are_not_known() -> None:
     body = AB + op("y", "addf", "m", "c")
     with pytest.raises(hu.Unsupported, match="the target 'cuda:75' of the module is not known"):
         sums("cuda:75", body)
-    mma = "#ttg.amd_mfma<{version = 4, warpsPerCTA = [1, 1], instrShape = [32, 32, 16], isTransposed = true}>"
+    mma = "#ttg.amd_mfma<{version = 4, warpsPerCTA = [4, 1], instrShape = [32, 32, 16], isTransposed = true}>"
     tensor = f"tensor<32x32xf32, {mma}>"
     operands = [
         f"tensor<32x32xf16, #ttg.dot_op<{{opIdx = {number}, parent = {mma}, kWidth = 8}}>>" for number in (0, 1)

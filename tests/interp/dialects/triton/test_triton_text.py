@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tables import each_row
+from triton_texts import REJECTED, text_of
 
 import halfulp as hu
 
@@ -73,3 +74,10 @@ def test_what_triton_rejects(op: str, message: str) -> None:
     text = f"tt.func @f(%p: !tt.ptr<f32>, %x: f32, %i: tensor<8xi32>) {{\n {op}\n tt.return\n}}"
     with pytest.raises(hu.HalfulpError, match=re.escape(message)):
         hu.load(text)
+
+
+@each_row(*[(row,) for row in REJECTED], every=4)
+def test_texts_that_triton_rejects(row: tuple[str, ...]) -> None:
+    layouts, body, message, *module = row
+    with pytest.raises(hu.HalfulpError, match=re.escape(message)):
+        hu.load(text_of(layouts, body, *module))
