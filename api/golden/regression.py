@@ -57,7 +57,7 @@ def summary(report: Report) -> str:
             else f"{plural(report.rows, 'row')}, none differs"
         )
     found, why = report.found, ""
-    if found.explanations and not (best := found.explanations[0]).refuted:
+    if found.explanations and (best := found.explanations[0]).leads:
         some = "" if best.rows == found.examined else f"{best.rows:,} of {found.examined:,} tried by "
         why = f": {some}{best.name}"
     rows = plural(report.rows, "row")

@@ -83,8 +83,10 @@ class Report:
 
     @property
     def cause(self) -> str | None:
-        """The likeliest explanation; None if nothing differs, or if equal rows refute every explanation."""
-        return next((told.name for told in self.explanations if not told.refuted), None)
+        """The likeliest explanation; None if nothing differs, or if no explanation leads: equal rows refute it, or it
+        explains less than a tenth of the rows that differ.
+        """
+        return next((told.name for told in self.explanations if told.leads), None)
 
     def lines(self) -> list[str]:
         """Return the lines of the report, without the note and the problem."""
@@ -172,7 +174,7 @@ class Report:
             "controls": found.controls,
             "cause": self.cause,
             "explanations": [
-                {"name": told.name, "rows": told.rows, "equal": told.equal, "refuted": told.refuted}
+                {key: getattr(told, key) for key in ("name", "rows", "equal", "refuted", "weak")}
                 for told in found.explanations
             ],
             "described": found.described,
@@ -328,7 +330,7 @@ _NEAR = 8
 
 def _explanation_lines(found: Check) -> list[str]:
     """Describe what all rows with a difference have in common: causes that hold, then a description of the rows, then
-    causes that equal rows refute.
+    causes of few rows, and causes that equal rows refute.
     """
     of = found.examined
     among = f"{of:,} rows tried of the {found.differing:,} that differ" if of < found.differing else ""
@@ -349,17 +351,19 @@ def _explanation_lines(found: Check) -> list[str]:
     refuted = [
         one for one in found.explanations if one.refuted and _NEAR * (found.controls - one.equal) < found.controls
     ]
-    holding = [one for one in found.explanations if not one.refuted][:SEVERAL_LINES]
+    holding = [one for one in found.explanations if one.leads][:SEVERAL_LINES]
+    weak = [one for one in found.explanations if one.weak and not one.refuted][:MOST_TOLD]
     perfect = [one for one in holding if one.rows == of]
     if perfect:
-        holding, refuted = perfect, []
+        holding, weak, refuted = perfect, [], []
     if found.differing <= 1:
         # What holds is told with the row itself.
         return [*causes(refuted[:MOST_TOLD]), ""] if refuted and not holding else []
     kinds = list(found.kinds.items())[:SEVERAL_LINES]
     counted = [f"{share(count, found.differing, '')}: {kind}" for kind, count in kinds]
-    near = causes(refuted[: SEVERAL_LINES - len(holding)])
-    return [*causes(holding), *found.described, *counted, *near, ""]
+    near = causes([*weak, *refuted][: SEVERAL_LINES - len(holding)])
+    none = [] if holding or not found.examined else ["no single cause fits these rows"]
+    return [*causes(holding), *none, *found.described, *counted, *near, ""]
 
 
 def _controls(told: LikelyCause, found: Check) -> str:

@@ -200,9 +200,9 @@ def carries(computation: OpComputation) -> Iterator[Cause]:
     if unit_of(computation) is None or fmt is None or not fmt.mantissa_bits or not fmt.zero:
         return
     for about, normal, smallest in (
+        ("into the smallest normal number", False, True),
         ("out of rounding", True, True),
         ("out of rounding normal numbers", True, False),
-        ("into the smallest normal number", False, True),
     ):
         yield through(f"the carry {about} lost", partial(_uncarried, fmt, normal, smallest, False))
         yield through(f"numbers cut where the carry {about} is due", partial(_uncarried, fmt, normal, smallest, True))

@@ -38,7 +38,7 @@ SEMIFINALISTS, FINALISTS = 32, 8
 
 WEAK, FEW_WEAK = 0.9, 2
 """The score that a cause must be below on the rows of a trial to be tried on all rows, and how many of the weaker ones
-are tried too. If no cause scores better on all rows, fewer pairs are tried.
+are tried too. If no cause scores better on all rows, fewer pairs are tried, and none is said to be the cause.
 """
 
 NOTHING = 1.0
@@ -66,6 +66,10 @@ class Explanation:
     def refuted(self, sample: Sample) -> bool:
         """Tell whether the explanation is refuted: in a row in which the device is right, it gives other results."""
         return bool((sample.control & ~self.gives).any())
+
+    def weak(self, sample: Sample) -> bool:
+        """Tell whether the explanation gives too few of the rows that differ to be their cause."""
+        return self.score(sample) > WEAK
 
     def score(self, sample: Sample) -> float:
         """Return the share of the differing rows that is not explained, plus the share of the controls that is refuted:

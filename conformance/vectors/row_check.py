@@ -265,13 +265,21 @@ class RowMismatch:
 @dataclass(frozen=True)
 class LikelyCause:
     """An alternative computation that explains differing rows. ``rows``: the number of examined rows for which it gives
-    the file's results. ``equal``: the number of control rows for which it gives the expected results.
+    the file's results. ``equal``: the number of control rows for which it gives the expected results. ``refuted``: it
+    does not give all of those. ``weak``: it explains less than a tenth of the rows (wrong values and wrong flags count
+    half each), so it is not the cause.
     """
 
     name: str
     rows: int
     equal: int
     refuted: bool = False
+    weak: bool = False
+
+    @property
+    def leads(self) -> bool:
+        """Whether this can be the cause of the rows that differ."""
+        return not self.refuted and not self.weak
 
 
 @dataclass
@@ -724,6 +732,7 @@ class VectorChecker:
                 int((one.gives & sample.differs).sum()),
                 int((one.gives & sample.control).sum()),
                 one.refuted(sample),
+                one.weak(sample),
             )
             for one in explained
         ]

@@ -7,6 +7,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -708,16 +709,18 @@ def test_a_regression_gets_files(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == present
 
 
-def test_a_cause_that_equal_rows_refute_never_leads() -> None:
+def test_a_cause_that_is_refuted_or_explains_few_rows_never_leads() -> None:
     vectors = hu.vectors("arith.addf", "f8E4M3FN", n=20)
     report = hu.check(vectors, np.where(np.arange(20) < 2, 0x31, vectors.columns_as_codes["result"]).astype(np.uint8))
     report.found.examined, report.found.controls, report.found.described = 2, 18, ["what the rows have in common"]
     holds, near = LikelyCause("what holds", 1, 18), LikelyCause("what is near", 2, 17, True)
+    weak = replace(holds, weak=True)
     told = "1 of the 2 rows that differ is what what holds gives, as in all 18 equal rows tried"
     refuted = "all 2 rows that differ are what what is near gives, but not in 1 of 18 equal rows tried"
     for found, cause, why, first in (
         ([holds, near], "what holds", ": 1 of 2 tried by what holds", [told, "what the rows have in common"]),
-        ([near], None, "", ["what the rows have in common"]),
+        ([near], None, "", ["no single cause fits these rows", "what the rows have in common"]),
+        ([weak, near], None, "", ["no single cause fits these rows", "what the rows have in common"]),
     ):
         report.found.explanations = found
         assert (report.cause, report.to_json()["cause"]) == (cause, cause)
