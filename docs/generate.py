@@ -32,6 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, get_overloads
 
 import ball_widths
+import error_examples
 import math_tables
 import numpy as np
 from tasks import SPELLED, TASKS, Task
@@ -39,6 +40,8 @@ from tasks import SPELLED, TASKS, Task
 import halfulp as hu
 import halfulp.interp.dialects.stablehlo.ops  # first: tosa uses parts of it, and the tables have the order of loading
 from halfulp.command import main as cli
+from halfulp.command.ci_reports import RULES as RULES_OF_REPORTS
+from halfulp.command.ci_reports import rule_of
 from halfulp.conformance.comparing.tosa_bounds import RULES as BOUNDS
 from halfulp.conformance.vectors.stimulus.grammar import LAWS
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
@@ -581,7 +584,7 @@ def entry(name: str) -> str:
         derived = f"Derived from `{what.__bases__[0].__name__}`."
         if not issubclass(what, hu.HalfulpError):
             return f"{head}{body}\n{derived}\n"
-        return f"{head}{body}\n{derived} Exit code {what.exit_code} on the command line.\n"
+        return f"{head}{body}\n{derived} Code `{what.code}`, exit code {what.exit_code} on the command line.\n"
     return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{body}"
 
 
@@ -694,6 +697,57 @@ def api() -> str:
     return "\n".join(parts)
 
 
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def kinds_of_errors(kind: type[hu.HalfulpError] = hu.HalfulpError) -> Iterator[type[hu.HalfulpError]]:
+    """Yield a class of errors and those below it, in the order of their definition."""
+    yield kind
+    for below in kind.__subclasses__():
+        yield from kinds_of_errors(below)
+
+
+CAUGHT = """import halfulp as hu
+try:
+    {}
+except hu.HalfulpError as error:
+    print(error.code, error, sep="\\n")
+"""
+VERSIONS = re.compile(r"\d+\.\d+\.\d+")
+
+
+def error_codes() -> str:
+    """Return a section for each kind of error."""
+    page = (FOLDER / "error-codes.md").read_text(encoding="utf-8")
+    programs = {code: CAUGHT.format(example) for code, example in error_examples.EXAMPLES.items()}
+    printed = outputs(list(programs.values()))
+    parts = []
+    for kind in kinds_of_errors():
+        name, meaning, advice = rule_of(kind)
+        above = kind.__bases__[0]
+        derived = f", derived from `{above.__name__}`" if above is not Exception else ""
+        parts.append(
+            f"## {name}\n\n{markdown(meaning)}\n\nClass `{kind.__name__}`{derived}; exit code {kind.exit_code}.\n"
+        )
+        if name in programs:
+            code, _, text = printed[programs[name]].partition("\n")
+            before = page.partition(f"\n## {name}\n")[2].partition("```text\n")[2].partition("```\n")[0]
+            # Without mlir-opt, or with another version of it, the page keeps what is printed there.
+            if name == error_examples.OF_MLIR and (code != name or VERSIONS.sub("", text) == VERSIONS.sub("", before)):
+                code, text = name, before
+            assert code == name, f"the example of {name} has the code {code}"
+            parts.append(f"```python\n{error_examples.EXAMPLES[name]}\n```\n\n```text\n{text}```\n")
+        parts.append(f"What to do: {advice}\n")
+    return "\n".join(parts)
+
+
+def rules_of_reports() -> str:
+    """Return what a comparison finds without an error."""
+    return table(
+        ("rule", "meaning", "what to do"), ((f"`{rule.name}`", *rule[1:]) for rule in RULES_OF_REPORTS.values())
+    )
+
+
 # --- recorded results -------------------------------------------------------------------------------------------------
 
 
@@ -753,6 +807,8 @@ BLOCKS = {
         tile_kinds,
         ops,
         commands,
+        error_codes,
+        rules_of_reports,
         api,
         mlir_tests,
         public_reports,

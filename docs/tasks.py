@@ -606,13 +606,14 @@ print(hu.iree.workgroups("examples/dispatch.mlir", 1000, 4096, 64).count)
     Task(
         "Catch errors",
         "Every error of halfulp is a `HalfulpError`. Wrong arguments raise `ValueError` and `TypeError`, as in NumPy; "
-        "`TypeMismatch` is both a `HalfulpError` and a `TypeError`.",
+        "`TypeMismatch` is both a `HalfulpError` and a `TypeError`. [Error codes](error-codes.md) has an "
+        "example of each kind.",
         {
             "HalfulpError": """
 try:
     hu.eval("arith.divsi", np.int8(1), np.int8(0))
 except hu.HalfulpError as error:
-    print(type(error).__name__, error.exit_code)
+    print(type(error).__name__, error.code, error.exit_code)
 """,
             "errors.AssertionFailed": "",
             "BytecodeError": "",

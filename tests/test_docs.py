@@ -243,13 +243,33 @@ def test_classes_without_a_public_name_are_described() -> None:
     assert not described & {name.split(".")[-1] for name in DESCRIBED}
 
 
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_of_error_has_its_own_code_and_a_section() -> None:
+    """Found in the text of all modules: a class that nothing has loaded is one too."""
+    roots = [ROOT / folder for folder in ("api", "conformance", "fp_formats", "interp", "semantics")]
+    texts = [file.read_text(encoding="utf-8") for root in roots for file in root.rglob("*.py")]
+    classes = [found for text in texts for found in re.findall(r"^class (\w+)\((\w+).*\):\n((?:\n|    .*\n)*)", text, re.MULTILINE)]  # fmt: skip
+    kinds = {"HalfulpError"}
+    while below := {name for name, base, _ in classes if base in kinds} - kinds:
+        kinds |= below
+    codes = {name: re.findall(r'^    code = "([a-z-]+)"$', body, re.MULTILINE) for name, _, body in classes if name in kinds}  # fmt: skip
+    sections = (DOCS / "error-codes.md").read_text(encoding="utf-8").split("\n## ")
+    shown = {name: section.partition("\n")[0] for section in sections for name in re.findall(r"^Class `(\w+)`", section, re.MULTILINE)}  # fmt: skip
+    assert len(kinds) >= 14
+    assert codes == {name: [code] for name, code in shown.items()}
+    assert len(set(shown.values())) == len(shown)
+    assert [section.partition("\n")[0] for section in sections[1:-1] if "```text" not in section] == ["error"]
+
+
 # --- the glossary -----------------------------------------------------------------------------------------------------
 
 TERMS = {
     "ball": r"\bballs?\b",
     "batch": r"\bbatch(es)?\b",
     "binade": r"\bbinades?\b",
-    "code": r"(?<![Ee]xit )\bcodes\b",
+    "code": r"(?<![Ee]xit )(?<![Ee]rror )\bcodes\b",
     "correctly-rounded": r"\bcorrectly rounded\b",
     "divergence": r"\bdivergences?\b",
     "enclosure": r"\benclosures?\b",

@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, say
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, say
 from halfulp.described import flag, option
 from halfulp.inputs import write_file
 from halfulp.interp.ir.base import FileLineCol
-from halfulp.interp.ir.errors import UNPRINTABLE
+from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError
 from halfulp.release import VERSION
 
 _ELEMENTS = {DIFFERENT: "failure", UNSUPPORTED: "skipped"}
 _COUNTED = {"failure": "failures", "skipped": "skipped", "error": "errors"}
 _LEVELS = {DIFFERENT: "error", UNSUPPORTED: "warning"}
-_RULES = {
-    DIFFERENT: ("different", "The second version gives results that the language does not allow."),
-    UNSUPPORTED: ("not-compared", "Nothing was compared."),
+
+
+class Rule(NamedTuple):
+    """What a result that is not equal is: its stable name, what it means, and what to do."""
+
+    name: str
+    meaning: str
+    advice: str
+
+
+RULES: Mapping[int, Rule] = {
+    DIFFERENT: Rule(
+        "different",
+        "The second version gives results that the language does not allow.",
+        "Find the op by halfulp bisect, and make the program smaller by halfulp reduce.",
+    ),
+    UNSUPPORTED: Rule("not-compared", "Nothing was compared.", "The message says why: give other inputs or tools."),
+    WRONG_USE: Rule("not-checked", "The check could not be done.", "The message says why."),
 }
-_FAILED = ("not-checked", "The check could not be done.")
+"""What a comparison finds, by its exit code. An error has the rule of its class instead."""
+
+
+def rule_of(kind: type[HalfulpError]) -> Rule:
+    """Return the rule of a kind of error."""
+    meaning = " ".join((kind.__doc__ or kind.code).partition("\n\n")[0].split())
+    return Rule(kind.code, meaning, kind.advice)
+
+
 SARIF_VERSION = "2.1.0"
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -40,12 +63,20 @@ class ReportOptions:
 
 @dataclass(frozen=True)
 class Checked:
-    """One comparison: its name, its place in the first version, its exit code, and its text for people."""
+    """One comparison: its name, its place in the first version, its exit code, its text for people, and the class of
+    the error that ended it; None if it was not ended by one.
+    """
 
     name: str
     place: FileLineCol | None
     code: int
     text: str
+    error: type[HalfulpError] | None = None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of a result that is not equal."""
+        return RULES.get(self.code, RULES[WRONG_USE]) if self.error is None else rule_of(self.error)
 
 
 def write_ci_reports(file: str, checked: Sequence[Checked], arguments: ReportOptions) -> None:
@@ -71,7 +102,7 @@ def junit(file: str, checked: Sequence[Checked]) -> bytes:
         if one.code == SUCCESS:
             ElementTree.SubElement(case, "system-out").text = _plain(one.text)
         else:
-            message = {"message": _plain(one.text.partition("\n")[0])}
+            message = {"message": _plain(one.text.partition("\n")[0]), "type": one.rule.name}
             ElementTree.SubElement(case, _ELEMENTS.get(one.code, "error"), message).text = _plain(one.text)
     ElementTree.indent(suites)
     data: bytes = ElementTree.tostring(suites, "utf-8", xml_declaration=True)
@@ -80,13 +111,17 @@ def junit(file: str, checked: Sequence[Checked]) -> bytes:
 
 def sarif(file: str, checked: Sequence[Checked]) -> bytes:
     """Return a SARIF 2.1.0 file with a result for each comparison that is not equal."""
-    rules = [*_RULES.values(), _FAILED]
+    unequal = [one for one in checked if one.code != SUCCESS]
+    rules = dict.fromkeys((*RULES.values(), *(one.rule for one in unequal)))
     driver = {
         "name": "halfulp",
         "version": VERSION,
-        "rules": [{"id": name, "shortDescription": {"text": text}} for name, text in rules],
+        "rules": [
+            {"id": rule.name, "shortDescription": {"text": rule.meaning}, "help": {"text": rule.advice}}
+            for rule in rules
+        ],
     }
-    results = [_sarif_result(file, one) for one in checked if one.code != SUCCESS]
+    results = [_sarif_result(file, one) for one in unequal]
     whole = {
         "$schema": _SCHEMA,
         "version": SARIF_VERSION,
@@ -100,7 +135,7 @@ def _sarif_result(file: str, one: Checked) -> dict[str, Any]:
     if one.place is not None and one.place.line:
         location["region"] = {"startLine": one.place.line, "startColumn": max(one.place.column, 1)}
     return {
-        "ruleId": _RULES.get(one.code, _FAILED)[0],
+        "ruleId": one.rule.name,
         "level": _LEVELS.get(one.code, "error"),
         "message": {"text": f"{one.name}: {_plain(one.text)}"},
         "locations": [{"physicalLocation": location}],

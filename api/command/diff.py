@@ -120,7 +120,7 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         return _diff_oracles(arguments.against, arguments, sources, checked)
     except HalfulpError as error:
         place = None if error.location is None else file_position(error.location)
-        checked.append(Checked(arguments.file, place, error.exit_code, str(error)))
+        checked.append(Checked(arguments.file, place, error.exit_code, str(error), type(error)))
         if arguments.json and error.exit_code == DIFFERENT:  # a pass crashed or made an invalid op
             write(json.dumps({"function": None, "basis": "failed", "problem": str(error)}) + "\n")
         raise

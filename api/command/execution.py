@@ -40,10 +40,11 @@ _EXPECTED = re.compile(
 
 
 def error_record(error: HalfulpError) -> dict[str, object]:
-    """Return an error for JSON: file, line, column, severity, message, the notes likewise, and the hint; for bytecode
-    also the offset of the wrong byte.
+    """Return an error for JSON: file, line, column, severity, message, its code, the notes likewise, and the hint; for
+    bytecode also the offset of the wrong byte.
     """
     record: dict[str, object] = _record(error.location, "error", error.message)
+    record["code"] = error.code
     record["notes"] = [_record(location, "note", text) for location, text in error.notes]
     record["hint"] = error.hint
     if isinstance(error, BytecodeError):

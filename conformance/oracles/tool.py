@@ -257,6 +257,12 @@ class PassFailure(InputError):
     other; 0 if it is not known.
     """
 
+    code = "pass"
+    advice = (
+        "Correct the program or the pipeline. If the message says that the pass crashed or made an invalid op, make "
+        "the program smaller by halfulp reduce, and report it to the developers of MLIR."
+    )
+
     def __init__(
         self, message: str, *, kind: str = "refusal", where: str = "", guilty: str = "", run: int = 0, **more: Any
     ) -> None:

@@ -1,7 +1,8 @@
 """The errors of halfulp. Each carries the place where it happened, the op, and the values that caused it.
 
 ``str(error)`` reads ``file:line:col: error: message``; `HalfulpError.render` adds the source line and a caret under the
-column, as compilers do. ``exit_code`` is what the command line exits with.
+column, as compilers do. ``exit_code`` is what the command line exits with. ``code`` is the stable name of the kind of
+error: JSON, SARIF and JUnit files have it, and docs/error-codes.md has a section for it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,12 @@ class HalfulpError(Exception):
     ``hint``: a suggestion, or None.
     ``lanes``: in a batch, the numbers of the affected lanes, in ascending order. None: all lanes are affected, or the
     run is not a batch.
+
+    Each class has a ``code``, the stable name of this kind of error, and ``advice``, a sentence that says what to do.
     """
 
+    code = "error"
+    advice = "Read the message, which names the place and the values."
     exit_code = 2
 
     def __init__(
@@ -89,23 +94,40 @@ class HalfulpError(Exception):
 class ParseError(HalfulpError):
     """The error for a text that is not MLIR, or that uses a name that does not exist."""
 
+    code = "parse"
+    advice = "Correct the text at this place. If a name is misspelt, the hint has the name that is near it."
+
 
 class UnknownOp(ParseError):
     """An op in custom form that MLIR may have, but halfulp does not know."""
 
+    code = "unknown-op"
+    advice = (
+        "Give the program in the generic form, as mlir-opt -mlir-print-op-generic prints it, or lower the op to one "
+        "that halfulp knows."
+    )
     exit_code = 3
 
 
 class VerifyError(HalfulpError):
     """The error for MLIR that breaks a rule of the language or of an op."""
 
+    code = "verify"
+    advice = "Correct the op at this place. The rule is one of MLIR, so mlir-opt refuses the op too."
+
 
 class TypeMismatch(HalfulpError, TypeError):
     """The error for an input that does not have the type that the function needs. It is also a ``TypeError``."""
 
+    code = "type-mismatch"
+    advice = "Give a value of the type that the message names; hu.convert converts numbers to it."
+
 
 class InputError(HalfulpError, ValueError):
     """The error for an input that cannot be read: a file, a literal or an option. It is also a ``ValueError``."""
+
+    code = "input"
+    advice = "Correct the file, the literal or the option that the message names."
 
 
 class BytecodeError(HalfulpError):
@@ -114,6 +136,9 @@ class BytecodeError(HalfulpError):
     ``filename``: the name of the file, or None.
     ``offset``: the byte at which the error was found, from the start of the file, or None.
     """
+
+    code = "bytecode"
+    advice = "The file is damaged at this byte: write it again, with mlir-opt --emit-bytecode or halfulp translate."
 
     def __init__(self, message: str, *, offset: int | None = None, filename: str | None = None, **more: Any) -> None:
         super().__init__(message, **more)
@@ -129,28 +154,39 @@ class BytecodeError(HalfulpError):
 class LimitExceeded(HalfulpError):
     """The error for a limit on nesting, steps, depth or memory. The run stops when it reaches the limit."""
 
+    code = "limit"
+    advice = "Give a smaller program or smaller inputs, or raise the limit that the message names."
     exit_code = 3
 
 
 class OutOfSteps(LimitExceeded):
     """The error for a run that has reached its limit of ops; it may be endless."""
 
+    code = "steps"
+    advice = "Check that the loops end, or raise the limit: max_steps in Python, --max-steps on the command line."
+
 
 class Unsupported(HalfulpError):
     """The error for valid MLIR that halfulp does not execute."""
 
+    code = "unsupported"
+    advice = "Lower the program to ops that halfulp runs, or choose the setting that the message names."
     exit_code = 3
 
 
 class UndefinedBehavior(HalfulpError):
     """The error for a program whose behaviour is undefined for these inputs."""
 
+    code = "undefined-behavior"
+    advice = "Correct the program, or give inputs for which the op is defined. Compiled code may do anything here."
     exit_code = 4
 
 
 class AssertionFailed(HalfulpError):
     """The error for a cf.assert whose condition is false."""
 
+    code = "assertion"
+    advice = "The program says that these inputs are wrong: give others, or correct the condition."
     exit_code = 4
 
 

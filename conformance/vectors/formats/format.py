@@ -122,6 +122,9 @@ class Written:
 class Unsayable(InputError):
     """The error for a row with poison or unspecified bits for which a format has no place."""
 
+    code = "not-storable"
+    advice = "Choose a format that has a place for such rows, or leave them out by the option that the message names."
+
 
 @dataclass
 class SetInFormat:

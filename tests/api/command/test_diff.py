@@ -501,6 +501,7 @@ def test_a_junit_file_has_a_case_for_each_function(fake_opt: FakeOpt, capsys: py
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert "before:   0x02 (2)" in (failure.text or "")
+    assert failure.attrib["type"] == "different"
 
 
 def check_sarif(found: Any) -> None:
@@ -545,7 +546,7 @@ def test_a_sarif_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFi
     found = json.loads(Path("found.sarif").read_text(encoding="utf-8"))
     check_sarif(found)
     (result,) = found["runs"][0]["results"]
-    assert (result["ruleId"], result["level"]) == ("not-checked", "error")
+    assert (result["ruleId"], result["level"]) == ("pass", "error")
 
 
 @pytest.mark.parametrize("option", ["--sarif", "--junit", "--report"])
@@ -565,6 +566,7 @@ def test_a_junit_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFi
     error = ElementTree.parse("found.xml").getroot().find("testsuite/testcase/error")
     assert error is not None
     assert "no <&>" in error.attrib["message"]
+    assert error.attrib["type"] == "pass"
     assert "::error file=f.mlir,line=2,col=8::f.mlir:2:8: error: my-opt 99.1.0git: no <&>" in err
 
 

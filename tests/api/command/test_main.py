@@ -230,6 +230,7 @@ def test_json_has_all_parts() -> None:
         "file": "<string>",
         "line": 2,
         "column": 19,
+        "code": "parse",
         "severity": "error",
         "message": record["message"],
         "notes": [{"file": "<string>", "line": 1, "column": 14, "severity": "note", "message": "prior use here"}],
@@ -327,7 +328,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "in.mlir:4:34: error: unexpected error: use of undeclared" in done.stderr
     done = diagnostics_halfulp("--split-input-file", "--diagnostics=json", text=SPLIT, directory=tmp_path)
     assert done.returncode == 2
-    assert json.loads(done.stderr)["line"] == 4
+    said = json.loads(done.stderr)
+    assert (said["line"], said["code"]) == (4, "parse")
 
 
 # Each part has something unmet or unexpected; no rule of halfulp's own takes part in where or in which order.
