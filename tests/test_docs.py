@@ -243,6 +243,16 @@ def test_classes_without_a_public_name_are_described() -> None:
     assert not described & {name.split(".")[-1] for name in DESCRIBED}
 
 
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+def test_each_file_of_changes_is_one_line_of_a_known_kind() -> None:
+    kinds = "|".join(kind["directory"] for kind in pyproject()["tool"]["towncrier"]["type"])
+    for file in (ROOT / "changes").iterdir():
+        assert re.fullmatch(rf"\+[a-z0-9-]+\.({kinds})\.md|\.gitkeep", file.name), file.name
+        assert len(file.read_text(encoding="utf-8").splitlines()) == (file.suffix == ".md"), file.name
+
+
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
