@@ -12,12 +12,13 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
 from halfulp.measuring.scales import suggest_scale
-from halfulp.quantizing.packed import pack
+from halfulp.quantizing.blocks import hadamard
+from halfulp.quantizing.packed import pack, unpack
 from halfulp.quantizing.types import quantized_type as type
 from halfulp.semantics import requantization
 from halfulp.semantics.requantization import RULES, Target
 
-__all__ = ["multiplier", "pack", "requantize", "suggest_scale", "type"]
+__all__ = ["hadamard", "multiplier", "pack", "requantize", "suggest_scale", "type", "unpack"]
 
 
 def requantize(

@@ -203,6 +203,15 @@ print(hu.quant.type("i8", "f32", scale=0.1, zero_point=3))
 blocks = hu.quant.pack(np.float32([-8.0, 7.0, 0.5, 3.25] * 8), "Q4_0")
 print(blocks, blocks.scales, blocks.dequantize()[:4])
 """,
+            "quant.unpack": """
+words = np.array([[0x76543210]], np.int32)
+layer = hu.quant.unpack("awq", words, words, np.float16([[0.5] * 8]))
+print(layer, layer.elements, layer.dequantize())
+""",
+            "quant.hadamard": """
+x = np.float32([100.0] + [0.0] * 15)
+print(hu.quant.hadamard(x), hu.quantize_blocks(hu.quant.hadamard(x), recipe="nvfp4-te").scales)
+""",
             "quantize": """
 print(hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1))
 """,

@@ -1,4 +1,4 @@
-"""Quantise blocks of elements that share a scale: the MX formats and NVFP4."""
+"""Quantise blocks of elements that share a scale: the MX formats, NVFP4 and FP8; transform blocks before that."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.block_quantizing import Levels, element_kind, joined, quantized, split
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.reductions import matrix_product
 from halfulp.interp.values.value import Value
 from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import Element, Recipe
 from halfulp.semantics.gguf_blocks import BLOCK_TYPES
+from halfulp.semantics.profile import SPEC
 
 # --- inputs -----------------------------------------------------------------------------------------------------------
 #
@@ -334,3 +336,81 @@ def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, Levels]:
     if not 0 < number.item() < math.inf:
         raise ValueError(f"tensor_scale is {given}, but must be a positive number of f32")
     return number.bits, "tensor"
+
+
+# --- the Hadamard transform -------------------------------------------------------------------------------------------
+#
+# A block times an orthogonal matrix, which spreads an outlier over its block.
+
+_TE_SIGNS = (1, 1, 1, -1, 1, -1, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1)
+
+
+def hadamard(
+    x: Any,
+    signs: Any = "te",
+    *,
+    axis: int = -1,
+    inverse: bool = False,
+    order: str = "sequential",
+    type: Any = None,
+) -> Value:
+    """Return blocks of ``x`` after the random Hadamard transform, which NVFP4 uses for gradients, in the type of ``x``.
+
+    Each block is a row vector. It is multiplied by diag(signs) @ H / sqrt(n), where H is the matrix of Sylvester: its
+    entry i, j is -1 to the power of the number of ones in i & j. The products are exact; they are added in f32 (or in
+    the type of ``x`` if this is wider) and then rounded to the type of ``x`` once.
+
+    ``x``: an array or `Value` of floats; the dimension ``axis`` is a multiple of n.
+    ``signs``: n numbers, 1 or -1, where n is a power of four; "te": the 16 that are fixed in TransformerEngine; None:
+    16 times 1. Their order is that of the elements of a block.
+    ``inverse``: multiply by H @ diag(signs) / sqrt(n) instead, which undoes the transform except for the rounding.
+    ``order``: the order of the sums, as for `hu.sum`. "sequential", from the first element on, gives the bits of
+    TransformerEngine's reference in PyTorch on a CPU, for f32 and bf16. Its kernels add on tensor cores: for a model of
+    one, multiply by the matrix with `hu.matmul` and ``mma="chip:…"``. The matrix is the transform of
+    np.eye(16, dtype=np.float32).
+    ``type``: the element type of ``x``, if its dtype does not determine it.
+
+        hu.quantize_blocks(hu.quant.hadamard(x), recipe="nvfp4-te")
+
+    Raises ValueError for other signs and for a size that is not a multiple of n; TypeMismatch if ``x`` is not an array
+    of floats.
+    """
+    value = float_value(x, type)
+    source = value.element_type
+    assert isinstance(source, ty.FloatType)
+    matrix = _hadamard_matrix(_signs(signs))
+    size, axis = len(matrix), _whole("axis", axis)
+    if not value.shape or not -len(value.shape) <= axis < len(value.shape):
+        raise ValueError(f"axis is {axis}, but x has {len(value.shape)} dimensions")
+    axis %= len(value.shape)
+    if value.shape[axis] % size:
+        raise ValueError(f"dimension {axis} has {value.shape[axis]} elements, which is not a multiple of {size}")
+    places = [*(each for each in range(len(value.shape)) if each != axis), axis]
+    last = value.transpose(*places)
+    factor = Value.from_numpy(np.ascontiguousarray(matrix.T) if inverse else matrix)
+    wide = _F32 if source.format.bits <= 32 else source
+    product = matrix_product(last.reshape(-1, size), factor, acc=wide, order=order, profile=SPEC)
+    return convert(product, source).reshape(last.shape).transpose(*np.argsort(places).tolist())
+
+
+def _signs(given: Any) -> tuple[int, ...]:
+    """Return the signs of a Hadamard transform. Raises ValueError."""
+    if given is None:
+        return (1,) * 16
+    if isinstance(given, str):
+        if given != "te":
+            raise ValueError(f'signs is {given!r}, but must be "te", None, or numbers 1 and -1')
+        return _TE_SIGNS
+    found = tuple(np.asarray(given).ravel().tolist())
+    if any(each not in (1, -1) for each in found):
+        raise ValueError("signs has other numbers than 1 and -1")
+    if not found or len(found).bit_count() != 1 or len(found).bit_length() % 2 == 0:
+        raise ValueError(f"signs has {len(found)} numbers, but must have 4, 16, 64 or another power of four")
+    return found
+
+
+def _hadamard_matrix(signs: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    places = np.arange(len(signs))
+    negative = np.bitwise_count(places[:, None] & places) & 1
+    scaled = np.where(negative, -1, 1) * np.array(signs)[:, None] / math.sqrt(len(signs))
+    return scaled.astype(np.float32)

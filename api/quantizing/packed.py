@@ -1,4 +1,4 @@
-"""Blocks of a file of weights, as gguf packs them: their elements and scales, and what they stand for."""
+"""Weights as files pack them: blocks of gguf, and groups of AWQ and GPTQ, with the numbers that they stand for."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import numpy.typing as npt
 
 from halfulp.converting import convert
 from halfulp.fp_formats.formats import Codes
+from halfulp.inputs import as_value
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.values.coerce import as_type, natural_array
 from halfulp.interp.values.value import Value
 from halfulp.quantizing.blocks import float_value
-from halfulp.semantics import gguf_blocks
+from halfulp.semantics import gguf_blocks, group_layouts
 from halfulp.semantics.block_scaling import INT8, working_format
 from halfulp.semantics.gguf_blocks import BlockType
+from halfulp.semantics.group_layouts import Layout, layout_named
+
+# --- gguf -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -128,3 +132,155 @@ def _numbers(type_: BlockType, name: str, part: Value) -> gguf_blocks.Floats:
     read = (type_.numbers or {}).get(name)
     element = as_type(type_.parts[name].type)
     return natural_array(element, part.bits).astype(np.float32) if read is None else read(part.bits)
+
+
+# --- AWQ and GPTQ -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PackedGroups:
+    """A layer of integers in groups, as AWQ and GPTQ store it, with each part as a `Value`.
+
+    A weight is scale * (element - zero point), of the group of its input.
+
+    ``layout``: the name of the layout.
+    ``elements``: unsigned integers: [inputs, outputs], or [outputs, inputs] for "awq-gemv".
+    ``zero_points``, ``scales``: the same shape, but with the number of groups in place of that of the inputs.
+    ``groups``: the group of each input.
+    """
+
+    layout: str
+    elements: Value
+    zero_points: Value
+    scales: Value
+    groups: npt.NDArray[np.intp]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the elements."""
+        return self.elements.shape
+
+    def dequantize(self) -> Value:
+        """Return the weights in the type of the scales: the exact product, rounded once to nearest even."""
+        kind = self.scales.element_type
+        assert isinstance(kind, ty.FloatType)
+        inputs = group_layouts.LAYOUTS[self.layout].inputs
+        parts = (self.elements.bits, self.zero_points.bits, self.scales.bits)
+        return Value(
+            ty.TensorType(self.shape, kind), group_layouts.dequantize(*parts, self.groups, kind.format, inputs)
+        )
+
+    def __repr__(self) -> str:
+        kinds = f"{self.elements.element_type}, scales of {self.scales.element_type}"
+        count = self.scales.shape[group_layouts.LAYOUTS[self.layout].inputs]
+        return f"PackedGroups: {spell_shape(self.shape)} of {kinds}, {count} groups, layout {self.layout}"
+
+
+def unpack(
+    layout: str,
+    qweight: Any,
+    qzeros: Any,
+    scales: Any,
+    *,
+    g_idx: Any = None,
+    bits: int = 4,
+    group_size: int | None = None,
+) -> PackedGroups:
+    """Unpack a layer of a file of AWQ or GPTQ, and return a `PackedGroups`.
+
+    ``layout``: "awq" (AutoAWQ's GEMM), "awq-gemv", "gptq" (whose zero points are stored less one) or "gptq-v2" (stored
+    as they are).
+    ``qweight``, ``qzeros``: arrays of i32, of two dimensions, as the file has them.
+    ``scales``: of f16, bf16 or f32: [groups, outputs], or [outputs, groups] for "awq-gemv", where more columns than
+    groups are left out.
+    ``g_idx``: the group of each input, an array of integers; act_order of GPTQ makes another order than the default, in
+    which groups follow one another.
+    ``bits``: the number of bits of an element: 4; for GPTQ 2, 3, 4 or 8.
+    ``group_size``: the number of inputs of a group; by default all inputs divided by the number of groups in
+    ``scales``. "awq-gemv" needs it, since its arrays may have more columns than there are groups.
+
+        file = hu.open_tensors("model.safetensors")
+        names = ("qweight", "qzeros", "scales")
+        layer = hu.quant.unpack("gptq", *(file[f"layers.0.{each}"] for each in names), g_idx=file["layers.0.g_idx"])
+        layer.elements, layer.zero_points, layer.dequantize()
+
+    The weights have the bits of the projects' code in PyTorch. A zero point of 15 of a "gptq" file is 16, as there; the
+    CUDA kernels of AutoGPTQ and exllama take it as 0.
+
+    Raises ValueError for an unknown layout, for shapes that do not agree, for a group that does not exist, and for a
+    number of bits that the layout does not have; TypeMismatch for other types.
+    """
+    found = layout_named(layout)
+    if bits not in found.widths:
+        raise ValueError(f"bits is {bits}, but the layout {layout} has {', '.join(map(str, found.widths))}")
+    numbers = float_value(scales)
+    kind = numbers.element_type
+    if kind not in (ty.F("f16"), ty.F("bf16"), ty.F("f32")):
+        raise TypeMismatch(f"scales has elements of '{kind}', but must have f16, bf16 or f32")
+    if numbers.poison is not None:
+        raise ValueError("scales has poison")
+    elements = _fields("qweight", qweight, bits, found.packed, found)
+    zeros = _fields("qzeros", qzeros, bits, 1, found)
+    places = _groups(g_idx, elements.shape[found.inputs], numbers.shape, group_size, found)
+    if found.inputs == 1:
+        count = int(places.max(initial=-1)) + 1
+        zeros, numbers = zeros[:, :count], numbers[:, :count]
+    _check_shapes(elements.shape, zeros.shape, numbers.shape, places, found)
+    return PackedGroups(
+        layout,
+        _unsigned(elements, bits),
+        _unsigned(zeros.astype(np.uint16) + np.uint16(found.offset), 16),
+        numbers,
+        places,
+    )
+
+
+def _fields(name: str, given: Any, bits: int, axis: int, layout: Layout) -> npt.NDArray[np.uint8]:
+    """Return the integers that an array of i32 holds. Raises TypeMismatch and ValueError."""
+    words = as_value(given, what=name)
+    if words.element_type != ty.IntegerType(32) or len(words.shape) != 2 or words.poison is not None:
+        raise TypeMismatch(f"{name} is '{words.type}', but must be an array of i32 with two dimensions, without poison")
+    if words.shape[axis] * 32 % bits:
+        raise ValueError(f"{name} has {words.shape[axis]} words along dimension {axis}, but integers of 3 bits need 3n")
+    return group_layouts.unpack(words.bits, bits, axis, layout.order)
+
+
+def _groups(given: Any, inputs: int, scales: tuple[int, ...], size: int | None, layout: Layout) -> npt.NDArray[np.intp]:
+    """Return the group of each input. Raises ValueError."""
+    if given is not None:
+        if size is not None:
+            raise ValueError("g_idx and group_size are both given: give one of them")
+        places = np.asarray(as_value(given, what="g_idx").tolist())
+        if places.dtype.kind != "i" or places.shape != (inputs,):
+            raise ValueError(f"g_idx must have one integer for each of the {inputs} inputs, but has {places.shape}")
+        return places.astype(np.intp)
+    if size is None:
+        if layout.inputs == 1:
+            raise ValueError(f"the layout {layout.name} needs group_size=…: its arrays may have unused columns")
+        count = scales[0] if len(scales) == 2 else 0
+        if not count or inputs % count:
+            raise ValueError(f"scales has the shape {scales}, which does not divide {inputs} inputs into groups")
+        size = inputs // count
+    if size < 1 or inputs % size:
+        raise ValueError(f"group_size is {size}, which does not divide {inputs} inputs")
+    return np.arange(inputs) // size
+
+
+def _check_shapes(
+    elements: tuple[int, ...],
+    zeros: tuple[int, ...],
+    scales: tuple[int, ...],
+    places: npt.NDArray[np.intp],
+    layout: Layout,
+) -> None:
+    outputs = elements[1 - layout.inputs]
+    if scales != zeros or len(scales) != 2 or scales[1 - layout.inputs] != outputs:
+        raise ValueError(
+            f"the shapes do not agree: qweight holds {elements}, qzeros holds {zeros}, and scales has {scales}"
+        )
+    if places.size and not 0 <= int(places.min()) <= int(places.max()) < scales[layout.inputs]:
+        raise ValueError(f"g_idx has {places.min()} to {places.max()}, but there are {scales[layout.inputs]} groups")
+
+
+def _unsigned(codes: npt.NDArray[Any], width: int) -> Value:
+    return Value(ty.TensorType(codes.shape, ty.IntegerType(width)), np.ascontiguousarray(codes), None, None, None, True)

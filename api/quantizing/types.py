@@ -24,7 +24,7 @@ from halfulp.interp.values.coerce import as_type, natural_array
 from halfulp.interp.values.elements import applied
 from halfulp.interp.values.value import Value, to_value
 from halfulp.quantizing.blocks import BlockQuantized, float_value
-from halfulp.quantizing.packed import PackedBlocks
+from halfulp.quantizing.packed import PackedBlocks, PackedGroups
 from halfulp.semantics import quant
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
 
@@ -287,7 +287,7 @@ def quantize(
 
 
 def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None) -> Value:
-    """Return the float values of a quantised `Value`, of a result of `quantize_blocks`, or of blocks of a gguf file.
+    """Return the float values of a quantised `Value`, of a result of `quantize_blocks`, or of packed weights.
 
     ``type``: the quantised type, if ``q`` is an array or a list of stored integers. ``q`` may also be a signless
     `Value` with the bits of the stored integers, in the width of the storage type.
@@ -301,7 +301,7 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
     scales do not match the shape.
     """
     llvm.check()
-    if isinstance(q, PackedBlocks):
+    if isinstance(q, PackedBlocks | PackedGroups):
         return q.dequantize()
     if isinstance(q, BlockQuantized):
         if type is not None:

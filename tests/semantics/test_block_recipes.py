@@ -87,6 +87,36 @@ def test_random_bits_are_for_the_recipe_that_takes_them() -> None:
             hu.quantize_blocks(x, **arguments)
 
 
+# Sums of what NVFP4QuantizerRef._apply_rht of TransformerEngine (August 2026, PyTorch on a CPU) makes of `numbers`.
+@each_row(("te", "f32", 0xC0E4A8AA), ("te", "bf16", 0x5310FCDB), (None, "f32", 0xFD9F5322), (None, "bf16", 0xEEE71AE6))
+def test_the_hadamard_transform_of_transformer_engine(signs: str | None, type: str, recorded: int) -> None:
+    found = hu.quant.hadamard(hu.convert(numbers(), type), signs)
+    assert zlib.crc32(found.bits.tobytes()) == recorded
+
+
+def test_the_hadamard_transform_by_hand() -> None:
+    x = np.random.default_rng(3).integers(-64, 64, (2, 64, 3)).astype(np.float32)
+    signs = np.random.default_rng(4).choice([-1, 1], 16)
+    found = hu.quant.hadamard(x, signs, axis=1)
+    for block, column in ((0, 0), (3, 2)):
+        given = x[1, 16 * block : 16 * block + 16, column]
+        for j in range(16):
+            exact = sum(int(given[i]) * int(signs[i]) * (-1) ** (i & j).bit_count() for i in range(16))
+            assert found.numpy()[1, 16 * block + j, column] == exact / 4
+    assert np.array_equal(hu.quant.hadamard(found, signs, axis=1, inverse=True).numpy(), x)
+    # The products are 2^25, 2, 2 and 2. In order, each 2 is lost at a tie; the exact sum is a tie that goes up.
+    big = np.float32([2**26, 4, 4, 4])
+    order = {each: hu.quant.hadamard(big, [1, 1, 1, 1], order=each).tolist()[0] for each in ("sequential", "exact")}
+    assert order == {"sequential": 2.0**25, "exact": 2.0**25 + 8}
+    for wrong, message in (("t", "signs is 't'"), ([1, 2, 1, 1], "other numbers"), ([1] * 8, "power of four")):
+        with pytest.raises(ValueError, match=message):
+            hu.quant.hadamard(big, wrong)
+    with pytest.raises(ValueError, match="not a multiple of 16"):
+        hu.quant.hadamard(big)
+    with pytest.raises(ValueError, match="axis is 1"):
+        hu.quant.hadamard(big, axis=1)
+
+
 def test_no_calibrated_scale() -> None:
     with pytest.raises(ValueError, match="leave tensor_scale=… out"):
         hu.quantize_blocks(np.ones(16, np.float32), recipe="nvfp4-4over6-mae", tensor_scale=0.5)

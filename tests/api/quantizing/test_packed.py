@@ -1,4 +1,4 @@
-"""`hu.quant.pack`: blocks as ggml makes them."""
+"""`hu.quant.pack` and `hu.quant.unpack`: blocks as ggml makes them, and groups as AWQ and GPTQ store them."""
 
 import zlib
 from typing import Any
@@ -64,3 +64,72 @@ REFUSED = (
 def test_refused(x: Any, format: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         hu.quant.pack(x, format)
+
+
+# Sums (CRC-32) of the weights that dequantize_gemm of AutoAWQ (May 2025) and QuantLinear of AutoGPTQ (April 2025, in
+# PyTorch) make of the arrays below.
+GROUPS = (
+    ("awq", 4, "f16", 0x501620E5),
+    ("awq", 4, "bf16", 0x08D43B76),
+    ("gptq", 2, "f16", 0xEF187A30),
+    ("gptq", 3, "f16", 0x2B6E9087),
+    ("gptq", 4, "bf16", 0xB8D3087F),
+    ("gptq", 8, "f32", 0x728193BB),
+)
+
+
+@each_row(*GROUPS)
+def test_what_awq_and_gptq_give(layout: str, bits: int, type: str, recorded: int) -> None:
+    rng = np.random.default_rng(48)
+    words = (128, 8) if layout == "awq" else (4 * bits, 64)
+    qweight = rng.integers(0, 1 << 32, words, np.uint32).view(np.int32)
+    qzeros = rng.integers(0, 1 << 32, (4, 2 * bits), np.uint32).view(np.int32)
+    scales = rng.standard_normal((4, 64)).astype(np.float32)
+    scales.view(np.uint32)[...] &= np.uint32(0xFFFE0000)
+    g_idx = rng.integers(0, 4, 128).astype(np.int32) if layout == "gptq" else None
+    found = hu.quant.unpack(layout, qweight, qzeros, hu.convert(scales, type), g_idx=g_idx, bits=bits)
+    assert zlib.crc32(found.dequantize().bits.tobytes()) == recorded
+    assert hu.dequantize(found) == found.dequantize()
+
+
+WORD = np.array([[0x76543210]], np.int32)
+SCALES = np.full((1, 8), 0.5, np.float16)
+
+
+def test_groups_by_hand() -> None:
+    awq = hu.quant.unpack("awq", WORD, WORD, SCALES)
+    assert awq.elements.tolist() == awq.zero_points.tolist() == [[0, 4, 1, 5, 2, 6, 3, 7]]
+    assert repr(awq) == "PackedGroups: 1x8 of i4, scales of f16, 1 groups, layout awq"
+    gptq = hu.quant.unpack("gptq", np.repeat(WORD, 8, 1), np.array([[-1]], np.int32), SCALES)
+    assert gptq.zero_points.tolist() == [[16] * 8]  # as stored, less one
+    assert gptq.dequantize().tolist() == [[(each - 16) / 2] * 8 for each in range(8)]
+    plain = hu.quant.unpack("gptq-v2", np.repeat(WORD, 8, 1), np.array([[-1]], np.int32), SCALES)
+    assert plain.zero_points.tolist() == [[15] * 8]
+    # Two groups of four inputs, and columns for eight.
+    gemv = hu.quant.unpack("awq-gemv", WORD, np.array([[0x32]], np.int32), np.float16([[2, 4, *[9] * 6]]), group_size=4)
+    assert gemv.dequantize().tolist() == [[-4.0, -2.0, 0.0, 2.0, 4.0, 8.0, 12.0, 16.0]]
+    # 3 bits: the eleventh integer has its lowest two bits in the first word, and the third one in the second word.
+    words = np.array([[-1 << 30], [1], [0]], np.int32).repeat(32, 1)
+    three = hu.quant.unpack("gptq", words, np.zeros((1, 3), np.int32), np.ones((1, 32), np.float16), bits=3)
+    assert [row[0] for row in three.elements.tolist()] == [7 if place == 10 else 0 for place in range(32)]
+
+
+WRONG_GROUPS = (
+    (("awk", WORD, WORD, SCALES), {}, ValueError, "did you mean `awq`"),
+    (("awq", WORD, WORD, SCALES), {"bits": 3}, ValueError, "has 4"),
+    (("awq", WORD, WORD, SCALES[:, :4]), {}, ValueError, "the shapes do not agree"),
+    (("awq", WORD, WORD, SCALES), {"g_idx": [1]}, ValueError, "g_idx has 1 to 1, but there are 1 groups"),
+    (("awq", WORD, WORD, SCALES), {"g_idx": [0, 0]}, ValueError, "one integer for each of the 1 inputs"),
+    (("awq", WORD, WORD, SCALES), {"g_idx": [0], "group_size": 1}, ValueError, "both given"),
+    (("awq-gemv", WORD, WORD, SCALES), {}, ValueError, "needs group_size"),
+    (("awq", WORD, WORD, SCALES.repeat(3, 0)), {}, ValueError, "does not divide 1 inputs"),
+    (("gptq", WORD, WORD, SCALES), {"bits": 3}, ValueError, "integers of 3 bits"),
+    (("awq", SCALES, WORD, SCALES), {}, hu.TypeMismatch, "must be an array of i32"),
+    (("awq", WORD, WORD, SCALES.astype(np.float64)), {}, hu.TypeMismatch, "must have f16, bf16 or f32"),
+)
+
+
+@each_row(*WRONG_GROUPS)
+def test_refused_groups(given: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        hu.quant.unpack(*given, **options)
