@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, best
+from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random
 
 SOURCE = """import triton
@@ -35,10 +39,67 @@ def polynomial(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n)
     tl.store(y_ptr + i, (x * 0.5 + 1.25) * x - 3.0, mask=i < n)
+
+
+@triton.jit
+def softmax(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + i, mask=i < n, other=-float("inf"))
+    e = tl.exp(x - tl.max(x))
+    tl.store(y_ptr + row * n + i, e / tl.sum(e), mask=i < n)
+
+
+@triton.jit
+def sum_of_squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + i, mask=i < n, other=0)
+    tl.store(y_ptr + row, tl.sum(x * x))
+
+
+@triton.jit
+def cumsum(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + i, mask=i < n, other=0)
+    tl.store(y_ptr + row * n + i, tl.cumsum(x), mask=i < n)
+
+
+@triton.jit
+def dropout(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, tl.where(tl.rand(42, i) > 0.5, x * 2, 0.0), mask=i < n)
+"""
+# What the interpreter takes: the source, the kernel, the grid, A and the other arguments; it writes the result.
+INTERPRET = """import importlib.util, json, sys, time
+import numpy as np, torch
+path, name, given, result = sys.argv[1:]
+spec = importlib.util.spec_from_file_location("benchmark_kernels", path)
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+found = json.loads(given)
+arrays = [torch.from_numpy(np.load(each)) for each in found["arrays"]]
+best = float("inf")
+for _ in range(2):
+    start = time.process_time()
+    getattr(module, name)[tuple(found["grid"])](*arrays, *found["numbers"], **found["constants"])
+    best = min(best, time.process_time() - start)
+np.save(result, arrays[-1].numpy())
+print(best)
 """
 # Sizes of a matmul, the type of A and B, and the most seconds.
 MATMULS = (((256, 256, 1024), "f16", 2.0), ((1024, 1024, 1024), "f8E4M3FN", 60.0))
-ELEMENTS, SECONDS, BLOCK = 10_000_000, 2.0, 16_384
+ELEMENTS, SECONDS, BLOCKS = 10_000_000, 2.0, (1_024, 16_384)
+# Kernels beside the interpreter: rows and columns of x, the shape of y.
+BESIDE = {
+    "polynomial": ((100, 1000), (100, 1000)),
+    "softmax": ((100, 1000), (100, 1000)),
+    "sum_of_squares": ((100, 1000), (100,)),
+    "cumsum": ((100, 1000), (100, 1000)),
+    "dropout": ((100, 1000), (100, 1000)),
+}
+AS_FAST = 10.0
+NEAR = 1e-3
+"""The results of the interpreter, which does not compute as a chip, may differ by this part of the largest."""
 
 
 @lru_cache(maxsize=1)
@@ -61,8 +122,15 @@ def rows() -> Iterator[Row]:
         for (m, n, k), type_, most in MATMULS if target == "cuda:90" else MATMULS[:1]:
             name = f"{target}, matmul {m}x{n}x{k} of {type_}"
             yield Row("kernels of Triton", name, partial(matmul, target, (m, n, k), type_), "", Target(most=most), "s")
-        name = f"{target}, a polynomial of {ELEMENTS:,} f32, blocks of {BLOCK:,}"
-        yield Row("kernels of Triton", name, partial(polynomial, target), "", Target(most=SECONDS), "s")
+        for block in BLOCKS:
+            name = f"{target}, a polynomial of {ELEMENTS:,} f32, blocks of {block:,}"
+            yield Row("kernels of Triton", name, partial(polynomial, target, block), "", Target(most=SECONDS), "s")
+    for kernel, (shape, _) in BESIDE.items():
+        name = f"cuda:90, {kernel.replace('_', ' ')} of {shape[0]} rows of {shape[1]:,} f32"
+        peer = "Triton's interpreter"
+        yield Row("kernels of Triton", name, partial(beside, kernel), peer, Target(speed=AS_FAST), "ms")
+    name = "cuda:90, matmul 256x256x256 of f16"
+    yield Row("kernels of Triton", name, beside_matmul, "Triton's interpreter", Target(speed=AS_FAST), "ms")
 
 
 def matmul(target: str, shape: tuple[int, int, int], type_: str, sizes: Sizes) -> Measured:
@@ -84,17 +152,67 @@ def matmul(target: str, shape: tuple[int, int, int], type_: str, sizes: Sizes) -
     return Measured(seconds)
 
 
-def polynomial(target: str, sizes: Sizes) -> Measured:
+def polynomial(target: str, block: int, sizes: Sizes) -> Measured:
     """Measure an elementwise kernel, without the time of Triton's compiler."""
-    count = min(ELEMENTS, max(sizes.exact * 50, BLOCK))
+    count = min(ELEMENTS, max(sizes.exact * 50, block))
     x = random(2).integers(-9, 10, count).astype(np.float32)
     y = np.zeros_like(x)
-    kernel = _kernels().polynomial[(-(-count // BLOCK),)]
+    kernel = _kernels().polynomial[(-(-count // block),)]
 
     def run() -> Any:
-        hu.launch(kernel, x, y, count, BLOCK=BLOCK, target=target)
+        hu.launch(kernel, x, y, count, BLOCK=block, target=target)
 
     run()
     agree(f"polynomial for {target}", y.view(np.uint32), ((x * 0.5 + 1.25) * x - 3.0).view(np.uint32))
     (seconds,) = best(run, rounds=1, clock=time.process_time)
     return Measured(seconds)
+
+
+def beside(name: str, sizes: Sizes) -> Measured:
+    """Measure a kernel, one program for each row, beside Triton's interpreter."""
+    (rows, columns), shape = BESIDE[name]
+    x, y = random(3).standard_normal((rows, columns)).astype(np.float32), np.zeros(shape, np.float32)
+    number = x.size if name in ("polynomial", "dropout") else columns
+    return _beside(name, (rows,), [x, y], [number], {"BLOCK": 1024 if number == columns else columns + 24})
+
+
+def beside_matmul(sizes: Sizes) -> Measured:
+    """Measure a matmul beside Triton's interpreter."""
+    a, b = (random(4).standard_normal((256, 256)).astype(np.float16) for _ in range(2))
+    constants = {"BM": 64, "BN": 64, "BK": 64}
+    return _beside("matmul", (4, 4), [a, b, np.zeros((256, 256), np.float32)], [256, 256], constants)
+
+
+def _beside(
+    name: str, grid: tuple[int, ...], arrays: list[Any], numbers: list[int], constants: dict[str, int]
+) -> Measured:
+    module = _kernels()
+    if importlib.util.find_spec("torch") is None:
+        raise Absent("torch, which Triton's interpreter takes tensors of, is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder, f"{number}.npy")) for number in range(len(arrays) + 1)]
+        for file, array in zip(files, arrays, strict=False):
+            np.save(file, array)
+        given = json.dumps({"arrays": files[:-1], "grid": grid, "numbers": numbers, "constants": constants})
+        done = subprocess.run(
+            [sys.executable, "-c", INTERPRET, module.__file__, name, given, files[-1]],
+            env={**os.environ, "TRITON_INTERPRET": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        if done.returncode:
+            raise Absent(f"Triton's interpreter fails: {done.stderr.strip().splitlines()[-1]}")
+        theirs, peer = np.load(files[-1]), float(done.stdout)
+
+    def run() -> Any:
+        hu.launch(getattr(module, name)[grid], *arrays, *numbers, **constants, target="cuda:90")
+
+    run()
+    ours = arrays[-1]
+    distance = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+    if not distance < NEAR:
+        raise Disagreement(f"the results differ by {distance:.2g} of the largest")
+    (seconds,) = best(run, rounds=3, clock=time.process_time)
+    return Measured(seconds * 1e3, peer * 1e3, note=f"the results differ by up to {distance:.1g} of the largest")

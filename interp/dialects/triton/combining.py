@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.dialects.elements import combined, picked, rearranged
-from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.structured.arrays import OnArrays, is_plain, plan_of
 from halfulp.interp.dialects.structured.body import runs_on_arrays
 from halfulp.interp.dialects.structured.evaluate import step_with_body
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.dialects.triton import orders
 from halfulp.interp.dialects.triton.compiling import KernelCompiler, inner_op, opened
-from halfulp.interp.dialects.triton.contraction import Fuse, Moved, fuse, moved_by, signed_by
+from halfulp.interp.dialects.triton.contraction import Fuse, Moved, fuse, fused_step, moved_by, signed_by
 from halfulp.interp.dialects.triton.layouts import Along, Places, layout_of
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
@@ -25,9 +24,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.run.evaluators import Compiler, OnRawSlots
+from halfulp.interp.run.evaluators import Compiler, Elementwise, OnRawSlots, evaluator_of
 from halfulp.interp.run.frames import Run, Step
+from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel, Outcome
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 
@@ -67,6 +68,60 @@ class _Region:
         """Return accumulators, which begin with ``first``, after they took the values."""
         return self._arrays.run(run, [*values, *first], captured)
 
+
+class _Unclean(Exception):
+    """An op of a region has a fault."""
+
+
+Codewise = Callable[[Sequence[Codes], Sequence[Codes]], list[Codes]]
+"""Combines accumulators with elements, both as arrays of codes. Raises _Unclean."""
+
+
+def _on_codes(op: Operation, compiler: Compiler) -> Codewise | None:
+    """Return the function of a region on codes alone, which takes less time than `_Region`; None if elements carry
+    marks, or an op needs more than codes.
+    """
+    settings = compiler.settings
+    if settings.marks_elements or settings.listeners or settings.random is not None:
+        return None
+    *inner, last = op.regions[0].blocks[0].operations
+    numbers: dict[SSAValue, int] = {
+        argument: number for number, argument in enumerate(op.regions[0].blocks[0].arguments)
+    }
+    steps: list[tuple[Kernel, tuple[int, ...]]] = []
+    for each in inner:
+        evaluator = evaluator_of(each)
+        plain = isinstance(evaluator, Elementwise) and not evaluator.may_be_scalar
+        if each.name == "arith.select":
+            kernel: Kernel | None = _SELECT
+        else:
+            kernel = compiler.kernel(each, evaluator) if plain else None
+        simple = all(is_plain(value.type) for value in (*each.operands, *each.results))
+        if kernel is None or kernel.notice is not None or not simple or not numbers.keys() >= set(each.operands):
+            return None
+        steps.append((kernel, tuple([numbers[value] for value in each.operands])))
+        for result in each.results:
+            numbers[result] = len(numbers)
+    if not numbers.keys() >= set(last.operands):
+        return None
+    yields = [numbers[value] for value in last.operands]
+
+    def combine(accumulators: Sequence[Codes], elements: Sequence[Codes]) -> list[Codes]:
+        env = [*accumulators, *elements]
+        for kernel, operands in steps:
+            outcome = kernel.array(*[env[number] for number in operands])
+            if outcome.faults:
+                raise _Unclean
+            env += outcome.results
+        return [env[number] for number in yields]
+
+    return combine
+
+
+_SELECT = Kernel(
+    lambda condition, yes, no: yes if condition else no,
+    lambda condition, yes, no: Outcome((np.asarray(np.where(condition != 0, yes, no)),)),
+)
 
 _ASSOCIATIVE = frozenset(
     f"arith.{name}" for name in ("maxnumf", "minnumf", "maximumf", "minimumf", "cmpf", "cmpi", "select")
@@ -131,6 +186,40 @@ class _FusedRows(_Rows):
         return [self._multiply_add(self._run, first, second, elements[0])]
 
 
+class _CodeRows:
+    """The rows of states that are clean, as arrays of codes."""
+
+    def __init__(self, combine: Codewise) -> None:
+        self._combine = combine
+
+    def take(self, state: list[Codes], rows: Places) -> list[Codes]:
+        """Return some rows."""
+        return [codes[rows] for codes in state]
+
+    def join(self, states: Sequence[list[Codes]]) -> list[Codes]:
+        """Return the rows of several states, one state after the other."""
+        return [np.concatenate(codes) for codes in zip(*states, strict=True)]
+
+    def combine(self, accumulators: list[Codes], elements: list[Codes]) -> list[Codes]:
+        """Return the combinations of rows. Raises _Unclean."""
+        return self._combine(accumulators, elements)
+
+
+class _FusedCodeRows(_CodeRows):
+    """The clean rows of the sum of a product, as those of `_FusedRows`."""
+
+    def __init__(self, combine: Codewise, multiply_add: Kernel) -> None:
+        super().__init__(combine)
+        self._multiply_add = multiply_add
+
+    def combine(self, accumulators: list[Codes], elements: list[Codes]) -> list[Codes]:
+        """Return the combinations of rows."""
+        if len(accumulators) == 1:
+            return super().combine(accumulators, elements)
+        _, first, second = accumulators
+        return list(self._multiply_add.array(first, second, elements[0]).results)
+
+
 class _Order:
     """The order that the layout of an op's operands gives, for a target."""
 
@@ -147,6 +236,7 @@ class _Order:
         except ValueError as error:
             raise self.refused(str(error)) from None
         self.region = _Region(op, compiler, 2, 0)
+        self.on_codes = _on_codes(op, compiler)
         fused = isinstance(compiler, KernelCompiler) and compiler.contraction is not None
         self.unsure = fused and _may_fuse(op)
         self.settings = compiler.settings
@@ -159,26 +249,44 @@ class _Order:
             op=self.op.name,
         )
 
+    def follow(
+        self, state: list[Value], rows: _Rows, clean: _CodeRows | None, order: Callable[[Any, Any], Any]
+    ) -> list[Value]:
+        """Return the state that an order gives, on codes if all are clean. ``order``: is called with the rows and the
+        state.
+        """
+        if clean is not None and all(value.poison is None for value in state):
+            try:
+                found = order(clean, [value.bits for value in state])
+            except _Unclean:
+                pass
+            else:
+                return [Value(value.type, codes) for value, codes in zip(state, found, strict=False)]
+        made: list[Value] = order(rows, state)
+        return made
+
     def rows(self, value: Value) -> Value:
         """Return a value as rows along the axis."""
-        size = value.shape[self.axis]
-        rest = prod(self.kept)
+        axis = self.axis + value.over_lanes
+        size = value.shape[axis]
         type_ = ty.TensorType((None, None), value.element_type)
 
         def move(array: Any, trailing: tuple[int, ...]) -> Any:
-            return np.moveaxis(array, self.axis, 0).reshape(size, rest, *trailing)
+            return np.moveaxis(array, axis, 0).reshape(size, -1, *trailing)
 
         return rearranged(value, type_, move)
 
-    def columns(self, value: Value, type_: ty.Type) -> Value:
-        """Return rows as a value of a type: the inverse of `rows`."""
-        shape = sizes_of(type_)
-        along = len(shape) > len(self.kept)
+    def columns(self, value: Value, type_: ty.Type, lanes: int) -> Value:
+        """Return rows as a value of a type: the inverse of `rows`. ``lanes``: the number of lanes; 0 for a value that
+        is not over lanes.
+        """
+        lead = (lanes,) if lanes else ()
+        along = len(sizes_of(type_)) > len(self.kept)
         size = (value.shape[0],) if along else ()
 
         def move(array: Any, trailing: tuple[int, ...]) -> Any:
-            whole = array.reshape((*size, *self.kept, *trailing))
-            return np.moveaxis(whole, 0, self.axis) if along else whole
+            whole = array.reshape((*size, *lead, *self.kept, *trailing))
+            return np.moveaxis(whole, 0, len(lead) + self.axis) if along else whole
 
         return rearranged(value, type_, move)
 
@@ -196,24 +304,33 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step
     factors: list[tuple[int, ty.Type]] = []
     moves: list[Moved] = []
     multiply_add: Fuse | None = None
+    clean = _CodeRows(order.on_codes) if order.on_codes is not None else None
     if product is not None and (along.registers or along.lanes):
+        assert isinstance(compiler, KernelCompiler)
         flat = ty.TensorType((None, None), ty.element_type(op.operands[0].type))
-        moves, multiply_add = [signed_by(product, settings), moved_by(product, settings)], fuse(op, flat, settings)
-        order.unsure |= isinstance(compiler, KernelCompiler) and compiler.hides(product)
+        together = compiler.together
+        moves = [signed_by(product, settings, together), moved_by(product, settings, together)]
+        multiply_add = fuse(op, flat, settings)
+        if order.on_codes is not None:
+            clean = _FusedCodeRows(order.on_codes, fused_step(op, flat, settings).kernel)
+        order.unsure |= compiler.hides(product)
         factors = list(zip(compiler.slots(product.factors), [each.type for each in product.factors], strict=True))
     outside = order.region.outside
 
     def reduce(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
         inner, given = captured[: len(outside)], captured[len(outside) :]
-        state = [
-            order.rows(value)
-            for value in (*values, *(move(run, each) for move, each in zip(moves, given, strict=True)))
-        ]
+        values = alike(*values, *(move(run, each) for move, each in zip(moves, given, strict=True)))
+        lanes = values[0].shape[0] if values[0].over_lanes else 0
+        state = [order.rows(value) for value in values]
         rows = _Rows(run, order.region, inner)
         if multiply_add is not None:
             rows = _FusedRows(run, order.region, inner, multiply_add)
-        found, copies = orders.reduced(rows, state, along, tree, shifts)
-        made = [order.columns(value, type_) for value, type_ in zip(found, types, strict=True)]
+        copies: tuple[list[Value], int] | None = None
+        if clean is not None:
+            found = order.follow(state, rows, clean, lambda rows, s: orders.reduced(rows, s, along, tree, shifts).state)
+        else:
+            found, copies = orders.reduced(rows, state, along, tree, shifts)
+        made = [order.columns(value, type_, lanes) for value, type_ in zip(found, types, strict=True)]
         if not settings.track_open:
             return made
         if order.unsure:
@@ -266,15 +383,18 @@ def _scan_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
     types, settings = [result.type for result in op.results], compiler.settings
     reverse = bool(integer_of(op, "reverse"))
     unsure = order.unsure or (isinstance(compiler, KernelCompiler) and compiler.product_of(op) is not None)
+    clean = _CodeRows(order.on_codes) if order.on_codes is not None else None
     try:
         orders.parts_of(order.along)
     except ValueError as error:
         raise order.refused(str(error)) from None
 
     def scan(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
-        rows = _Rows(run, order.region, captured)
-        found = orders.scanned(rows, [order.rows(value) for value in values], order.along, reverse)
-        made = [order.columns(value, type_) for value, type_ in zip(found, types, strict=True)]
+        rows, values = _Rows(run, order.region, captured), alike(*values)
+        lanes = values[0].shape[0] if values[0].over_lanes else 0
+        state = [order.rows(value) for value in values]
+        found = order.follow(state, rows, clean, lambda rows, s: orders.scanned(rows, s, order.along, reverse))
+        made = [order.columns(value, type_, lanes) for value, type_ in zip(found, types, strict=True)]
         return [opened(value, settings) for value in made] if unsure else made
 
     return step_with_body(op, compiler, scan, order.region.outside)
@@ -294,13 +414,15 @@ class _Folding:
 
     def at(self, value: Value, place: int) -> Value:
         """Return the elements at one place of the axis."""
-        return self._part(value, (slice(None),) * self.axis + (place,), self._kept)
+        return self._part(value, (slice(None),) * (value.over_lanes + self.axis) + (place,), self._kept)
 
     def after(self, value: Value) -> Value:
         """Return the elements behind the first place of the axis, which becomes the last one."""
-        whole = rearranged(value, value.type, lambda array, trailing: np.moveaxis(array, self.axis, len(self._kept)))
-        index = (slice(None),) * len(self._kept) + (slice(1, None),)
-        return self._part(whole, index, (*self._kept, value.shape[self.axis] - 1))
+        lead, rank = int(value.over_lanes), len(self._kept)
+        axis = lead + self.axis
+        whole = rearranged(value, value.type, lambda array, trailing: np.moveaxis(array, axis, lead + rank))
+        index = (slice(None),) * (lead + rank) + (slice(1, None),)
+        return self._part(whole, index, (*self._kept, value.shape[axis] - 1))
 
     def _part(self, value: Value, index: tuple[Any, ...], shape: tuple[int, ...]) -> Value:
         return picked(value, index, ty.TensorType(shape, value.element_type))
@@ -338,8 +460,9 @@ def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
             for row, value in zip(rows, held, strict=True):
                 row.append(value)
         along = [row[::-1] if order.step < 0 else row for row in rows]
+        where = held[0].over_lanes + axis
         made = [
-            combined(run, row, type_, lambda arrays: np.stack(arrays, axis))
+            combined(run, row, type_, lambda arrays: np.stack(arrays, where))
             for row, type_ in zip(along, types, strict=True)
         ]
         return [opened(value, settings) for value in made] if depends else made

@@ -43,6 +43,8 @@ class KernelCompiler(FunctionCompiler):
     """Compiles a function of a kernel for the target that its module names; without one it computes the ops alone."""
 
     by_machine = False
+    together = False
+    """Whether programs run together, as lanes of a batch."""
 
     @cached_property
     def target(self) -> Target | None:
@@ -93,7 +95,7 @@ class KernelCompiler(FunctionCompiler):
     def _approximate(self, op: Operation, plain: evaluators.Elementwise) -> Any:
         """Return the evaluator of an op whose bits are not known: the value rounded correctly, marked as open."""
         if op.name == "math.exp" and ty.element_type(op.results[0].type) == ty.F("f32"):
-            return evaluators.OnValues(_power_of_two)
+            return evaluators.OnValues(_power_of_two, in_lanes=_power_of_two)
         if plain not in self._opened:
 
             def build(op: Operation, settings: Settings) -> Kernel:

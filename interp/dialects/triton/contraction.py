@@ -16,7 +16,7 @@ Sources: machine code of triton 3.9 for kernels with all forms of such sums; LLV
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import BlockArgument, Operation, OpResult, SSAValue
+from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import OnValues, evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -366,9 +367,14 @@ def _in_registers(op: Operation) -> bool:
 Moved = Callable[[Run, Value], Value]
 
 
-def moved_by(product: Product, settings: Settings) -> Moved:
-    """Return the function that moves the elements of a factor as those of the product are moved."""
-    steps: list[Function] = [evaluator_of(op).build(op, settings) for op in product.moves]
+def moved_by(product: Product, settings: Settings, lanes: bool = False) -> Moved:
+    """Return the function that moves the elements of a factor as those of the product are moved. ``lanes``: whether
+    values are over the lanes of a batch.
+    """
+    steps: list[Function] = [
+        (lanes and evaluator_of(op).in_lanes(op, settings)) or evaluator_of(op).build(op, settings)
+        for op in product.moves
+    ]
 
     def move(run: Run, value: Value) -> Value:
         for step in steps:
@@ -378,11 +384,11 @@ def moved_by(product: Product, settings: Settings) -> Moved:
     return move
 
 
-def signed_by(product: Product, settings: Settings) -> Moved:
+def signed_by(product: Product, settings: Settings, lanes: bool = False) -> Moved:
     """Return the function that moves the elements of the first factor, and changes their signs if the product is taken
     with the other sign.
     """
-    move = moved_by(product, settings)
+    move = moved_by(product, settings, lanes)
     if not product.negative:
         return move
     last = product.moves[-1] if product.moves else product.op
@@ -393,9 +399,14 @@ def signed_by(product: Product, settings: Settings) -> Moved:
 Fuse = Callable[[Run, Value, Value, Value], Value]
 
 
+def fused_step(op: Operation, type_: ty.Type, settings: Settings) -> PointwiseStep:
+    """Return the step of a fused multiply-add on values of a type, as a part of an op."""
+    return elementwise_step(op, "math.fma", (type_, type_, type_), type_, settings)
+
+
 def fuse(op: Operation, type_: ty.Type, settings: Settings) -> Fuse:
     """Return the function of a fused multiply-add on values of a type, as a part of an op."""
-    step = elementwise_step(op, "math.fma", (type_, type_, type_), type_, settings)
+    step = fused_step(op, type_, settings)
 
     def run_(run: Run, a: Value, b: Value, c: Value) -> Value:
         (found,) = step.run(run, (a, b, c))
@@ -419,10 +430,10 @@ def fused_evaluator(found: Fused, mark: Callable[[Value], Value]) -> OnValues:
     """Return the evaluator of an addition or subtraction that takes a product. ``mark``: is called for its result."""
     product, number, _ = found
 
-    def build(op: Operation, settings: Settings) -> Function:
+    def build(op: Operation, settings: Settings, lanes: bool = False) -> Function:
         type_ = op.results[0].type
-        move, multiply_add = moved_by(product, settings), fuse(op, type_, settings)
-        first_move, minus = signed_by(product, settings), negate(op, type_, settings)
+        move, multiply_add = moved_by(product, settings, lanes), fuse(op, type_, settings)
+        first_move, minus = signed_by(product, settings, lanes), negate(op, type_, settings)
         of_factor, of_other = (op.name == "arith.subf" and number == place for place in (1, 0))
 
         def run_(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -437,4 +448,4 @@ def fused_evaluator(found: Fused, mark: Callable[[Value], Value]) -> OnValues:
     def reads(op: Operation) -> Sequence[SSAValue]:
         return (*product.factors, op.operands[1 - number])
 
-    return OnValues(build, reads=reads)
+    return OnValues(build, reads=reads, in_lanes=partial(build, lanes=True))

@@ -95,7 +95,7 @@ def _map(op: Operation, compiler: Compiler) -> Action:
     return start
 
 
-MAP = OnFrames(_map)
+MAP = OnFrames(_map, no_lanes=True)
 
 # --- prints -----------------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def _make(op: Operation, settings: Settings) -> Function:
     return make
 
 
-MAKE = OnValues(_make, raw=True)
+MAKE = OnValues(_make, raw=True, no_lanes=True)
 
 
 def at(base: int, shape: Sequence[int], strides: Sequence[int], nan: bool) -> Descriptor:
@@ -173,7 +173,7 @@ def _loading(where: Where) -> OnValues:
 
         return load
 
-    return OnValues(build, raw=True)
+    return OnValues(build, raw=True, no_lanes=True)
 
 
 def _storing(where: Where, stored: int) -> OnValues:
@@ -192,7 +192,7 @@ def _storing(where: Where, stored: int) -> OnValues:
 
         return store
 
-    return OnValues(build, raw=True)
+    return OnValues(build, raw=True, no_lanes=True)
 
 
 LOAD, GATHER = _loading(_block), _loading(_rows)

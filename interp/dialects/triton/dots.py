@@ -275,7 +275,7 @@ def _matrix_unit(scaled: bool) -> OnValues:
 
         return multiply
 
-    return OnValues(build, raw=True)
+    return OnValues(build, raw=True, no_lanes=True)
 
 
 def _sides(
@@ -295,4 +295,4 @@ def _sides(
 _ORDERING = 3
 """The place of the token that an instruction waits for."""
 MMA, SCALED_MMA = _matrix_unit(False), _matrix_unit(True)
-DOT, DOT_SCALED = OnValues(_dot, raw=True), OnValues(_dot_scaled)
+DOT, DOT_SCALED = OnValues(_dot, raw=True, no_lanes=True), OnValues(_dot_scaled)

@@ -40,17 +40,37 @@ from halfulp.semantics.kernel import Kernel, Open, Outcome, Scalar
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
-def _of_program(read: Callable[[memory.Program], tuple[int, int, int]]) -> OnValues:
-    def build(op: Operation, settings: Settings) -> Function:
-        axis = integer_of(op, "axis")
-        return lambda run, operands: (read(memory.program_of(run))[axis],)
-
-    return OnValues(build, raw=True)
+def _place(op: Operation, settings: Settings) -> Function:
+    axis = integer_of(op, "axis")
+    return lambda run, operands: (memory.program_of(run).place[axis],)
 
 
-PROGRAM_ID = _of_program(lambda program: program.place)
-NUM_PROGRAMS = _of_program(lambda program: program.grid)
-NOTHING = OnValues(lambda op, settings: lambda run, operands: ())
+def _places(op: Operation, settings: Settings) -> Function:
+    """Return the function for programs that run together."""
+    axis, type_ = integer_of(op, "axis"), op.results[0].type
+
+    def places(run: Run, operands: Operands) -> tuple[Any, ...]:
+        assert run.lanes is not None
+        found = memory.places_of(run)[run.lanes.numbers, axis]
+        return (Value(type_, found) if (found != found[0]).any() else int(found[0]),)
+
+    return places
+
+
+def _number_of_programs(op: Operation, settings: Settings) -> Function:
+    axis = integer_of(op, "axis")
+    return lambda run, operands: (memory.program_of(run).grid[axis],)
+
+
+PROGRAM_ID = OnValues(_place, raw=True, in_lanes=_places)
+NUM_PROGRAMS = OnValues(_number_of_programs, raw=True, in_lanes=_number_of_programs)
+
+
+def _nothing(op: Operation, settings: Settings) -> Function:
+    return lambda run, operands: ()
+
+
+NOTHING = OnValues(_nothing, in_lanes=_nothing)
 
 
 def _assert(op: Operation, settings: Settings) -> Function:
@@ -131,7 +151,7 @@ def _clamp(op: Operation, settings: Settings) -> Function:
     return clamp
 
 
-CLAMPF = OnValues(_clamp)
+CLAMPF = OnValues(_clamp, in_lanes=_clamp)
 
 
 def _moved_pointer(op: Operation, settings: Settings) -> Kernel:
@@ -358,5 +378,6 @@ def _cas(op: Operation, settings: Settings) -> Function:
     return _replacing(op, settings, lambda old, given: given[1] if old == given[0] else old, 2, True)
 
 
-LOAD, STORE, ATOMIC_LOAD, RMW, CAS = map(OnValues, (_load, _store, _atomic_load, _rmw, _cas))
+LOAD, STORE = OnValues(_load, in_lanes=_load), OnValues(_store, in_lanes=_store)
+ATOMIC_LOAD, RMW, CAS = map(OnValues, (_atomic_load, _rmw, _cas))
 ATOMIC_STORE = OnValues(lambda op, settings: _replacing(op, settings, lambda old, given: given[0], 1, True))

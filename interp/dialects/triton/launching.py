@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple, Protocol
@@ -12,13 +13,16 @@ import numpy as np
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
 from halfulp.interp.dialects.triton.compiling import KernelCompiler
+from halfulp.interp.dialects.triton.together import LaneKernelCompiler, programs_at_once
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
 from halfulp.interp.ir.operations import Operation, argument_types
 from halfulp.interp.ir.types import code_layout
+from halfulp.interp.run.batch.frames import LaneFrame
+from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.compiler import FunctionCompiler
-from halfulp.interp.run.frames import Frame, FunctionCode, Outside, Run
+from halfulp.interp.run.frames import Frame, FunctionCode, Lanes, Outside, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.coerce import as_array
@@ -154,6 +158,9 @@ class Compiled(Protocol):
     ) -> tuple[Value, ...]:
         """Execute a run from its first frame."""
 
+    def made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what the program keeps under a key."""
+
     def draws(self, number: int) -> Any:
         """Return the random bits of the run with this number."""
 
@@ -191,25 +198,82 @@ def launch(
             made = _lend(argument, f"argument {number}{_label(kernel, number)}", origins)
             lent[key] = shared.add(made.memory), made
         given.append(Value(type_, memory.code_of(lent[key][0])))
-    results: tuple[Value, ...] = ()
-    code = program.compiled(kernel, KernelCompiler)
-    steps = program.settings.max_steps
+    launched = _Launch(program, kernel, given, outside, origins, shared, sizes)
     try:
-        for index, place in enumerate(_places(sizes)):
-            run = Run(program.settings, outside=outside)
-            run.origins, run.steps = origins, steps
-            run.draws = program.draws(index)
-            memory.begin(run, shared, memory.Program(place, sizes, index))
-            try:
-                results = program.finish(kernel, run, Frame(code, run, None, (), None), given)
-            except HalfulpError as error:
-                error.message += f" (program {list(place)} of the grid {list(sizes)})"
-                raise
-            steps = run.steps
+        return launched.run(tuple(_places(sizes)))
     finally:
         for _, each in lent.values():
             _give_back(each, origins)
-    return results
+
+
+@dataclass
+class _Launch:
+    """A launch that runs. ``given``: the arguments of each program. ``sizes``: the grid."""
+
+    program: Compiled
+    kernel: Operation
+    given: Sequence[Any]
+    outside: Outside | None
+    origins: Origins
+    shared: memory.Shared
+    sizes: tuple[int, int, int]
+
+    def run(self, places: Sequence[tuple[int, int, int]]) -> tuple[Value, ...]:
+        """Run all programs, groups of them together where that is possible, and return what the last one returned."""
+        self.steps = self.program.settings.max_steps
+        self.both: set[int] = set()
+        results: tuple[Value, ...] = ()
+        each = 1
+        if len(places) > 1:
+            key = self.kernel, programs_at_once
+            each = self.program.made(key, lambda: programs_at_once(self.kernel, self.program.settings))
+        failures = 0
+        for first in range(0, len(places), each):
+            group = places[first : first + each]
+            if len(group) > 1 and failures < _MOST_FAILURES:
+                if self._together(first, group):
+                    continue
+                failures += 1
+            for index, place in enumerate(group, first):
+                results = self._alone(index, place)
+        return results
+
+    def _alone(self, index: int, place: tuple[int, int, int]) -> tuple[Value, ...]:
+        code = self.program.compiled(self.kernel, KernelCompiler)
+        run = Run(self.program.settings, outside=self.outside)
+        run.origins, run.steps = self.origins, self.steps
+        run.draws = self.program.draws(index)
+        memory.begin(run, self.shared, memory.Program(place, self.sizes, index))
+        try:
+            results = self.program.finish(self.kernel, run, Frame(code, run, None, (), None), self.given)
+        except HalfulpError as error:
+            error.message += f" (program {list(place)} of the grid {list(self.sizes)})"
+            raise
+        self.steps = run.steps
+        return results
+
+    def _together(self, first: int, group: Sequence[tuple[int, int, int]]) -> bool:
+        """Run programs together. Return False, and leave memory as it was, if they have to run one after the other."""
+        count = len(group)
+        run = LaneRun(self.program.settings, Lanes(np.arange(count), count))
+        most = run.steps = self.steps // count
+        self.shared.log = log = memory.Log(first, count, self.both)
+        memory.begin(run, self.shared, memory.Program(group[0], self.sizes, first))
+        try:
+            code = self.program.compiled(self.kernel, LaneKernelCompiler)
+            self.program.finish(self.kernel, run, LaneFrame(code, run, None, (), None), self.given)
+            log.check()
+        except HalfulpError:
+            log.undo()
+            return False
+        finally:
+            self.shared.log = None
+        self.steps -= (most - run.steps) * count
+        return True
+
+
+_MOST_FAILURES = 2
+"""After so many groups that could not run together, the others are not tried."""
 
 
 def _places(sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:

@@ -25,6 +25,7 @@ from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run, lift
 from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
 
 # --- blocks -----------------------------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ OnSlots = Callable[[Run, Sequence[Any]], tuple[Any, ...]]
 
 
 def _raw(build: Callable[[Operation, Settings], OnSlots]) -> OnValues:
-    return OnValues(build, raw=True)
+    return OnValues(build, raw=True, no_lanes=True)
 
 
 def _memory_of(type_: ty.Type) -> MemDescType:
@@ -221,13 +222,14 @@ def _buffered(op: Operation, place: int) -> Callable[[Run, Sequence[Any]], tuple
         first, offsets = given[place], given[place + 1]
         assert first is not None
         assert offsets is not None
-        bits = np.empty((*shape, 2), np.uint64)
-        bits[...] = first.bits
+        first, offsets = alike(first, offsets)
+        bits = np.empty((*offsets.shape, 2), np.uint64)
+        bits[...] = first.bits.reshape(*first.shape, *(1,) * len(shape), 2)
         with np.errstate(over="ignore"):
             bits[..., 0] += (offsets.bits.view(np.int32).astype(np.int64) * size).view(np.uint64)
         poison = offsets.poison
         if first.poison is not None:
-            poison = np.full(shape, first.poison.max(), np.uint16)
+            poison = np.full(offsets.shape, first.poison.max(), np.uint16)
         return Value(type_, bits, poison, None, None if poison is None else run.origins), given
 
     return pointers
@@ -448,7 +450,7 @@ def _converted(op: Operation, settings: Settings) -> Function:
     return convert
 
 
-CONVERTED = OnValues(_converted)
+CONVERTED = OnValues(_converted, in_lanes=_converted)
 
 OF_TTG: Mapping[str, Any] = {
     "convert_layout": CONVERTED,
@@ -491,8 +493,8 @@ OF_TTNG: Mapping[str, Any] = {
 """The evaluators of the ops of ttng on memory and barriers."""
 
 OF_AMDG: Mapping[str, Any] = {
-    "buffer_load": OnValues(_buffer_load),
-    "buffer_store": OnValues(_buffer_store),
+    "buffer_load": OnValues(_buffer_load, in_lanes=_buffer_load),
+    "buffer_store": OnValues(_buffer_store, in_lanes=_buffer_store),
     "buffer_atomic_rmw": OnValues(_buffer_rmw),
     "buffer_load_to_local": _raw(_copy_of_buffer),
     "async_wait": _TOKEN,

@@ -8,6 +8,7 @@ through a poison pointer, and with a poison mask. An element that the mask leave
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +20,13 @@ from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import evaluator_of
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.lanes import alike, over_lanes, repeated
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open, Origin, first_place
 
@@ -34,23 +36,105 @@ _WIDTHS = (1, 8, 16, 32, 64)
 
 
 class Program(NamedTuple):
-    """A program of a grid: its place, the sizes of the grid, and its number in the order of execution."""
+    """A program of a grid: its place, the sizes of the grid, and its number in the order of execution. Of programs that
+    run together (`halfulp.interp.dialects.triton.together`) it is the first one.
+    """
 
     place: tuple[int, int, int]
     grid: tuple[int, int, int]
     number: int
 
 
+class Apart(HalfulpError):
+    """Programs cannot run together: they have to run one after the other, which gives the results and the errors."""
+
+
+class Programs(NamedTuple):
+    """Some programs that run together: their numbers, counted from the first one, and how many elements of an access
+    each has, which lie one after the other; 0 if all have the same elements.
+    """
+
+    numbers: npt.NDArray[np.intp]
+    each: int
+
+    def of(self, positions: Index) -> npt.NDArray[np.intp]:
+        """Return the programs of some elements; all programs if they have the same elements."""
+        return self.numbers[_as_array(positions) // self.each] if self.each else self.numbers
+
+
+class Interval(NamedTuple):
+    """The least and the greatest byte of an allocation that each of some programs accesses."""
+
+    least: npt.NDArray[np.int64]
+    greatest: npt.NDArray[np.int64]
+
+
+class Log:
+    """What programs that run together do to memory: it can be undone, and tells whether one of them may have accessed
+    what another one writes.
+
+    ``first``, ``count``: the number of the first program, and how many they are. ``both``: the numbers of the
+    allocations of which the log keeps intervals, since programs of the launch both read and write them.
+    """
+
+    def __init__(self, first: int, count: int, both: set[int]) -> None:
+        self.first, self.count, self.both = first, count, both
+        self._before: list[tuple[npt.NDArray[Any], Index, npt.NDArray[Any]]] = []
+        self._read: set[int] = set()
+        self._written: set[int] = set()
+        self._intervals: dict[int, Interval] = {}
+
+    def access(self, part: _Part, programs: Programs, size: int, writes: bool) -> None:
+        """Note an access of elements of ``size`` bytes."""
+        (self._written if writes else self._read).add(part.number)
+        if part.number not in self.both:
+            return
+        known = self._intervals.get(part.number)
+        if known is None:
+            most = np.iinfo(np.int64)
+            known = Interval(np.full(self.count, most.max), np.full(self.count, most.min))
+            self._intervals[part.number] = known
+        places = _as_array(part.places) * size
+        numbers = programs.of(part.positions)
+        least, greatest = (places, places) if len(numbers) == len(places) else (places.min(), places.max())
+        np.minimum.at(known.least, numbers, least)
+        np.maximum.at(known.greatest, numbers, greatest + size - 1)
+
+    def keep(self, array: npt.NDArray[Any], index: Index) -> None:
+        """Keep elements of an array before they change."""
+        self._before.append((array, index, array[index].copy()))
+
+    def undo(self) -> None:
+        """Restore all elements that changed."""
+        for array, index, before in reversed(self._before):
+            array[index] = before
+
+    def check(self) -> None:
+        """Raise Apart if a program may have accessed what another one wrote."""
+        mixed = self._read & self._written
+        fresh = mixed - self.both
+        self.both |= mixed
+        for number in mixed:
+            least, greatest = self._intervals.get(number, (None, None))
+            if number in fresh or least is None or greatest is None:
+                raise Apart("the programs read and write one allocation")
+            order = np.argsort(least, kind="stable")
+            if (greatest[order][:-1] >= least[order][1:]).any():
+                raise Apart("programs may read what others write")
+
+
 class Shared:
     """What the programs of a launch share.
 
     ``memories``: the allocations, by number less one. ``writers``: for each of them the number of the program that
-    last wrote a byte without an atomic op, -1 for none; it is kept if there is more than one program.
+    last wrote a byte without an atomic op, -1 for none; it is kept if there is more than one program. ``log``: what
+    programs that run together do to memory; None while they run one after the other.
     """
 
     def __init__(self, several: bool) -> None:
         self.memories: list[mem.Memory] = []
         self.writers: list[npt.NDArray[np.int32]] = []
+        self.log: Log | None = None
         self._several = several
 
     def add(self, memory: mem.Memory) -> int:
@@ -79,6 +163,15 @@ def program_of(run: Run) -> Program:
     return _state(run)[1]
 
 
+def places_of(run: Run) -> npt.NDArray[np.uint32]:
+    """Return the places of the programs that run together, [programs, 3]."""
+    shared, program = _state(run)
+    assert shared.log is not None
+    x, y, _ = program.grid
+    numbers = program.number + np.arange(shared.log.count)
+    return np.stack([numbers % x, numbers // x % y, numbers // (x * y)], axis=1).astype(np.uint32)
+
+
 def _state(run: Run) -> tuple[Shared, Program]:
     state: tuple[Shared, Program] | None = run.kept.get(_TABLE)
     if state is None:
@@ -101,6 +194,10 @@ def allocated(op: Operation, run: Run, size: int, type_: ty.Type) -> Value:
 # --- places -----------------------------------------------------------------------------------------------------------
 
 
+Index = npt.NDArray[np.intp] | slice
+"""An index of elements: their places, or a range of them, which takes less time."""
+
+
 class _Part(NamedTuple):
     """The accessed elements of one allocation: its number and memory, the positions of the elements, and their places
     in the memory, in elements.
@@ -108,8 +205,20 @@ class _Part(NamedTuple):
 
     number: int
     memory: mem.Memory
-    positions: npt.NDArray[np.intp]
-    places: npt.NDArray[np.intp]
+    positions: Index
+    places: Index
+
+
+def _as_array(index: Index) -> npt.NDArray[np.intp]:
+    return np.arange(index.start, index.stop) if isinstance(index, slice) else index
+
+
+def _as_range(places: npt.NDArray[np.intp]) -> Index:
+    """Return the places as a range if they follow one another."""
+    first, count = int(places[0]), len(places)
+    if int(places[-1]) - first != count - 1 or (count > 2 and (places[1:] - places[:-1] != 1).any()):
+        return places
+    return slice(first, first + count)
 
 
 class Access:
@@ -126,15 +235,15 @@ class Access:
         self.size = self.dtype.itemsize
         self.settings = settings
 
-    def active(self, pointers: Value, mask: Value | None) -> npt.NDArray[np.intp]:
+    def active(self, pointers: Value, mask: Value | None) -> Index:
         """Return the positions of the elements that are accessed, in row-major order. Raises UndefinedBehavior."""
-        count = int(np.prod(pointers.shape, dtype=np.int64))
-        if mask is None:
-            found = np.arange(count)
-        else:
+        count = prod(pointers.shape)
+        found: Index = slice(0, count)
+        if mask is not None:
             if mask.poison is not None:
                 raise self._at(pointers.shape, mask.poisoned.reshape(-1), f"the mask is poison: {_origin(mask)}")
-            found = np.flatnonzero(mask.bits)
+            if not mask.bits.all():
+                found = np.flatnonzero(mask.bits)
         if pointers.poison is not None:
             spoiled = np.zeros(count, bool)
             spoiled[found] = pointers.poison.reshape(-1)[found] != 0
@@ -142,26 +251,38 @@ class Access:
                 raise self._at(pointers.shape, spoiled, f"the pointer is poison: {_origin(pointers, spoiled)}")
         return found
 
-    def parts(self, run: Run, pointers: Value, active: npt.NDArray[np.intp], writes: bool = False) -> Iterator[_Part]:
+    def parts(self, run: Run, pointers: Value, active: Index, writes: bool = False) -> Iterator[_Part]:
         """Yield the accessed elements of each allocation. Raises UndefinedBehavior."""
-        codes = pointers.bits.reshape(-1, 2)[active]
+        codes = pointers.bits.reshape(-1, 2)
+        codes = codes if isinstance(active, slice) else codes[active]
         numbers, offsets = codes[:, 1], codes[:, 0]
-        memories = shared_of(run).memories
-        for number in np.unique(numbers) if len(numbers) and (numbers != numbers[0]).any() else numbers[:1]:
-            own = slice(None) if (numbers == number).all() else np.flatnonzero(numbers == number)
-            memory = memories[int(number) - 1] if number else mem.NOWHERE
-            positions, places = active[own], offsets[own]
-            last = np.uint64(max(memory.size - self.size, 0))
-            outside = places > last if memory.size >= self.size else np.ones(len(places), bool)
-            if outside.any():
+        if not len(numbers):
+            return
+        shared = shared_of(run)
+        several = (numbers != numbers[0]).any()
+        for number in np.unique(numbers) if several else numbers[:1]:
+            memory = shared.memories[int(number) - 1] if number else mem.NOWHERE
+            positions, places = active, offsets
+            if several:
+                own = np.flatnonzero(numbers == number)
+                positions, places = _as_array(active)[own], offsets[own]
+            if int(places.max()) > memory.size - self.size:
+                outside = places > np.uint64(max(memory.size - self.size, 0))
+                if memory.size < self.size:
+                    outside[:] = True
                 raise self._wrong(pointers.shape, positions, outside, places, memory, "is outside of")
-            steps, rest = np.divmod(places, np.uint64(self.size))
-            if rest.any():
-                raise self._wrong(pointers.shape, positions, rest != 0, places, memory, "is misaligned in")
+            rest = np.uint64(self.size - 1)
+            if np.bitwise_or.reduce(places) & rest:
+                wrong = places & rest != 0
+                raise self._wrong(pointers.shape, positions, wrong, places, memory, "is misaligned in")
             if writes and memory.constant:
                 all_ = np.ones(len(places), bool)
                 raise self._wrong(pointers.shape, positions, all_, places, memory, "must not be written in")
-            yield _Part(int(number), memory, positions, steps.astype(np.intp))
+            steps = (places >> np.uint64(self.size.bit_length() - 1)).view(np.int64)
+            part = _Part(int(number), memory, positions, _as_range(steps))
+            if shared.log is not None:
+                shared.log.access(part, _programs(run, pointers), self.size, writes)
+            yield part
 
     def elements(self, memory: mem.Memory) -> Codes:
         """Return the codes of an allocation, writable."""
@@ -169,14 +290,20 @@ class Access:
         codes: Codes = np.frombuffer(memory.data, np.uint8)[:whole].view(self.dtype)
         return codes
 
-    def bytes_at(self, places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def bytes_at(self, places: Index) -> npt.NDArray[np.intp]:
         """Return the places of the bytes of elements, [elements, bytes]."""
-        return places[:, np.newaxis] * self.size + np.arange(self.size)
+        return _as_array(places)[:, np.newaxis] * self.size + np.arange(self.size)
+
+    def first_bytes(self, places: Index) -> Index:
+        """Return the places of the first bytes of elements."""
+        if isinstance(places, slice):
+            return slice(places.start * self.size, places.stop * self.size, self.size)
+        return places * self.size
 
     def _wrong(
         self,
         shape: tuple[int, ...],
-        positions: npt.NDArray[np.intp],
+        positions: Index,
         wrong: Mask,
         offsets: Codes,
         memory: mem.Memory,
@@ -184,8 +311,8 @@ class Access:
     ) -> UndefinedBehavior:
         first = int(np.argmax(wrong))
         offset = int(offsets[first].astype(np.int64))
-        every = np.zeros(int(np.prod(shape, dtype=np.int64)), bool)
-        every[positions[wrong]] = True
+        every = np.zeros(prod(shape), bool)
+        every[_as_array(positions)[wrong]] = True
         held = f"the {memory.size} bytes of {memory.source}" if memory is not mem.NOWHERE else "memory: null"
         return self._at(shape, every, f"byte {offset}, an element of {self.size} bytes, {how} {held}")
 
@@ -195,12 +322,15 @@ class Access:
         return undefined(self.op, f"{message}{f' (element {[int(k) for k in where]}{count})' if where else ''}")
 
     def conflict(
-        self, shape: tuple[int, ...], positions: npt.NDArray[np.intp], memory: mem.Memory, message: str
+        self, shape: tuple[int, ...], part: _Part, wrong: Mask, memory: mem.Memory, message: str
     ) -> UndefinedBehavior:
-        """Return the error of elements that are written twice with different bits."""
-        every = np.zeros(int(np.prod(shape, dtype=np.int64)), bool)
-        every[positions] = True
-        return self._at(shape, every, f"{message} of {memory.source}")
+        """Return the error of elements that are written twice with different bits. ``wrong``: which ones of the part.
+        The message ends with the byte of the first one.
+        """
+        every = np.zeros(prod(shape), bool)
+        every[_as_array(part.positions)[wrong]] = True
+        byte = int(_as_array(part.places)[np.argmax(wrong)]) * self.size
+        return self._at(shape, every, f"{message} to byte {byte} of {memory.source}")
 
 
 def _origin(value: Value, where: Mask | None = None) -> str:
@@ -213,12 +343,16 @@ def _origin(value: Value, where: Mask | None = None) -> str:
 
 def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: Value | None, type_: ty.Type) -> Value:
     """Return what is loaded. Elements that the mask leaves out are those of ``other``, else poison."""
+    lead = 0
+    if run.lanes is not None:
+        pointers, mask, other = _over_lanes(pointers, mask, other)
+        lead = int(pointers.over_lanes)
     active = access.active(pointers, mask)
-    shape, count = pointers.shape, int(np.prod(pointers.shape, dtype=np.int64))
-    bits = np.zeros(count, access.dtype)
+    shape, count = pointers.shape, prod(pointers.shape)
+    whole = isinstance(active, slice)
+    bits = (np.empty if whole else np.zeros)(count, access.dtype)
     ids: Any = None
     marks: Any = None
-    whole = len(active) == count
     if not whole and other is not None:
         bits[:] = other.bits.reshape(-1)
         ids = None if other.poison is None else other.poison.reshape(-1).copy()
@@ -234,7 +368,7 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
             access.op.name,
             spell_place(access.op.location),
             "the mask leaves the element out, and no other value is given",
-            first_place(left.reshape(shape)) if shape else (),
+            first_place(left.reshape(shape))[lead:] if shape else (),
         )
         ids[left] = run.origins.id_of(origin)
         for listener in access.settings.listeners:
@@ -242,14 +376,16 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
     for _, memory, positions, places in access.parts(run, pointers, active):
         bits[positions] = access.elements(memory)[places]
         if memory.ids is not None:
+            if run.lanes is not None:
+                raise Apart("an argument is poison")
             memory.adopted(run.origins)
             lost = np.frombuffer(memory.lost, np.uint8)[access.bytes_at(places)].any(axis=1)
             if lost.any():
                 ids = np.zeros(count, np.uint16) if ids is None else ids
-                ids[positions] = np.where(lost, memory.ids[places * access.size], 0)
+                ids[positions] = np.where(lost, memory.ids[access.first_bytes(places)], 0)
         if memory.open is not None:
             marks = np.zeros(count, memory.open.dtype) if marks is None else marks
-            marks[positions] = memory.open[places * access.size]
+            marks[positions] = memory.open[access.first_bytes(places)]
     if access.element == ty.I1:
         bits &= np.uint8(1)
     if marks is not None and access.settings.recorder is None and not marks.any():
@@ -270,52 +406,100 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
 
 def store(access: Access, run: Run, pointers: Value, value: Value, mask: Value | None) -> None:
     """Store the elements that the mask does not leave out. Raises UndefinedBehavior for a race."""
+    if run.lanes is not None:
+        pointers, given, mask = _over_lanes(pointers, value, mask, len(run.lanes))
+        assert given is not None
+        value = given
     active = access.active(pointers, mask)
     codes = value.bits.reshape(-1)
     shared, program = _state(run)
-    for number, memory, positions, places in access.parts(run, pointers, active, writes=True):
+    log = shared.log
+    for part in access.parts(run, pointers, active, writes=True):
+        number, memory, positions, places = part
         elements, new = access.elements(memory), codes[positions]
         writers = shared.writers[number - 1]
         if len(writers):
-            before = writers[places * access.size]
-            raced = (before >= 0) & (before != program.number) & (elements[places] != new)
-            if raced.any():
-                other = int(before[np.argmax(raced)])
-                raise access.conflict(
-                    pointers.shape, positions[raced], memory,
-                    f"a race: program {other} wrote other bits to byte {int(places[np.argmax(raced)]) * access.size}",
-                )  # fmt: skip
-            writers[access.bytes_at(places)] = program.number
+            firsts = access.first_bytes(places)
+            before = writers[firsts]
+            own: Any = program.number
+            if log is not None:
+                own = log.first + _programs(run, pointers).of(positions)
+            other = (before >= 0) & (before != own)
+            if other.any():
+                raced = other & (elements[places] != new)
+                if raced.any():
+                    which = int(before[np.argmax(raced)])
+                    message = f"a race: program {which} wrote other bits"
+                    raise access.conflict(pointers.shape, part, raced, memory, message)
+                if log is not None and (before[other] >= log.first).any():
+                    raise Apart("two programs write one byte")
+            _note_writer(access, log, writers, places, own)
+            if log is not None and (writers[firsts] != own).any():
+                raise Apart("two programs write one byte")
+        if log is not None:
+            log.keep(elements, places)
         elements[places] = new
-        differs = elements[places] != new
+        # A range has each place once.
+        differs = np.zeros(1, bool) if isinstance(places, slice) else elements[places] != new
         if differs.any():
-            raise access.conflict(
-                pointers.shape, positions[differs], memory,
-                f"two elements are stored with different bits to byte {int(places[np.argmax(differs)]) * access.size}",
-            )  # fmt: skip
-        _mark(access, run, memory, places, positions, value)
+            message = "two elements are stored with different bits"
+            raise access.conflict(pointers.shape, part, differs, memory, message)
+        _mark(access, run, part, value)
 
 
-def _mark(
-    access: Access,
-    run: Run,
-    memory: mem.Memory,
-    places: npt.NDArray[np.intp],
-    positions: npt.NDArray[np.intp],
-    value: Value,
+def _programs(run: Run, pointers: Value) -> Programs:
+    assert run.lanes is not None
+    return Programs(run.lanes.numbers, prod(pointers.shape[1:]) if pointers.over_lanes else 0)
+
+
+def _over_lanes(
+    pointers: Value, first: Value | None, second: Value | None, lanes: int = 0
+) -> tuple[Value, Value | None, Value | None]:
+    """Return the operands of an access of programs that run together, alike. ``lanes``: how many programs there are if
+    the access is to be one of each of them.
+    """
+    given = [value for value in (pointers, first, second) if value is not None]
+    if lanes and not any(map(over_lanes, given)):
+        given[0] = repeated(pointers, lanes)
+    same = iter(alike(*given))
+    return next(same), None if first is None else next(same), None if second is None else next(same)
+
+
+def _note_writer(
+    access: Access, log: Log | None, writers: npt.NDArray[np.int32], places: Index, own: int | npt.NDArray[np.intp]
 ) -> None:
+    """Note which programs write the bytes of elements."""
+    if isinstance(places, slice):
+        where: Index = slice(places.start * access.size, places.stop * access.size)
+        numbers = own if isinstance(own, int) else np.repeat(own, access.size)
+    else:
+        where = access.bytes_at(places)
+        numbers = own if isinstance(own, int) else own[:, np.newaxis]
+    if log is not None:
+        log.keep(writers, where)
+    writers[where] = numbers
+
+
+def _mark(access: Access, run: Run, part: _Part, value: Value) -> None:
     """Note the poison and the marks of stored elements."""
-    if value.poison is not None or memory.ids is not None:
+    _, memory, positions, places = part
+    lost = None if value.poison is None else value.poison.reshape(-1)[positions]
+    lost = lost if lost is not None and lost.any() else None
+    if lost is not None or memory.ids is not None:
+        if run.lanes is not None:
+            raise Apart("poison is stored")
         ids = memory.ids_to_write(run.origins)
-        stored = 0 if value.poison is None else value.poison.reshape(-1)[positions][:, np.newaxis]
+        stored = 0 if lost is None else lost[:, np.newaxis]
         where = access.bytes_at(places)
         ids[where] = stored
         np.frombuffer(memory.lost, np.uint8)[where] = np.where(np.asarray(stored) != 0, 0xFF, 0)
     if value.open is not None or memory.open is not None:
+        if run.lanes is not None:
+            raise Apart("marks are stored")
         marks = 0 if value.open is None else np.broadcast_to(value.open, value.shape).reshape(-1)[positions]
         if memory.open is None:
             memory.open = np.zeros(memory.size, np.asarray(marks).dtype)
-        memory.open[places * access.size] = marks
+        memory.open[access.first_bytes(places)] = marks
 
 
 # --- atomics ----------------------------------------------------------------------------------------------------------
@@ -375,7 +559,7 @@ def update(
     on the order, which the language leaves open.
     """
     active = access.active(pointers, mask)
-    shape, count = pointers.shape, int(np.prod(pointers.shape, dtype=np.int64))
+    shape, count = pointers.shape, prod(pointers.shape)
     spoiled = next((value for value in operands if value.poison is not None), None)
     if spoiled is not None and spoiled.poison is not None and (spoiled.poison.reshape(-1)[active] != 0).any():
         raise undefined(access.op, f"an operand of an atomic op is poison: {_origin(spoiled)}")
@@ -386,9 +570,10 @@ def update(
         if memory.ids is not None and np.frombuffer(memory.lost, np.uint8)[access.bytes_at(places)].any():
             raise undefined(access.op, f"an atomic op reads poison of {memory.source}")
         elements = access.elements(memory)
-        where.update((int(each), (elements, int(place), memory)) for each, place in zip(positions, places, strict=True))
-    for each in active:
-        elements, place, memory = where[int(each)]
+        pairs = zip(_as_array(positions).tolist(), _as_array(places).tolist(), strict=True)
+        where.update((each, (elements, place, memory)) for each, place in pairs)
+    for each in _as_array(active).tolist():
+        elements, place, memory = where[each]
         old = int(elements[place])
         bits[each] = old
         elements[place] = combine(old, [int(codes[each]) for codes in given])

@@ -12,6 +12,7 @@ from tables import each_row
 
 import halfulp as hu
 from halfulp.command.main import main
+from halfulp.interp.dialects.triton import launching
 
 PROGRAM = """
 tt.func public @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>) {{
@@ -513,3 +514,78 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["run", str(path), "--grid=1", *inputs]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "argument[1]: 2x4xf32=[2 4 6 8][-10 12 14 16]"
     assert main(["run", str(path), "--grid=0,1", *inputs]) == 2
+
+
+TOGETHER = """
+tt.func @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32) {
+  %x = tt.get_program_id x : i32
+  %c8 = arith.constant 8 : i32
+  %begin = arith.muli %x, %c8 : i32
+  %0 = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+  %b = tt.splat %begin : i32 -> tensor<8xi32>
+  %i = arith.addi %b, %0 : tensor<8xi32>
+  %s = tt.splat %n : i32 -> tensor<8xi32>
+  %m = arith.cmpi slt, %i, %s : tensor<8xi32>
+  %1 = tt.splat %p : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+  %2 = tt.addptr %1, %i : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+  %3 = tt.load %2, %m : tensor<8x!tt.ptr<f32>>
+  %t = "tt.reduce"(%3) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %e: f32):
+    %u = arith.addf %a, %e : f32
+    tt.reduce.return %u : f32
+  }) : (tensor<8xf32>) -> f32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %l = scf.for %k = %c0 to %x step %c1 iter_args(%v = %3) -> (tensor<8xf32>) : i32 {
+    %w = arith.addf %v, %3 : tensor<8xf32>
+    scf.yield %w : tensor<8xf32>
+  }
+  %y = tt.splat %q : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+  {}
+  tt.return
+}
+"""
+OWN = "%z = tt.addptr %y, %i : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\n"
+STORED: Sequence[tuple[str, bool, bool]] = (
+    # What is stored, whether in the memory that is read, and whether the programs run together.
+    (OWN + "tt.store %z, %l, %m : tensor<8x!tt.ptr<f32>>", False, True),
+    (OWN + "tt.store %z, %l, %m : tensor<8x!tt.ptr<f32>>", True, True),
+    (OWN + "tt.store %z, %l : tensor<8x!tt.ptr<f32>>", False, True),
+    # Into the elements of the next program, which reads them later.
+    ("%z = tt.addptr %1, %i : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\n%o = arith.constant dense<8> : tensor<8xi32>\n"
+     "%zz = tt.addptr %z, %o : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\ntt.store %zz, %l, %m : tensor<8x!tt.ptr<f32>>", True, False),
+    # All into the same elements: the same bits, then a race.
+    ("%z = tt.addptr %y, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\n%o = arith.constant dense<1.0> : tensor<8xf32>\n"
+     "tt.store %z, %o : tensor<8x!tt.ptr<f32>>", False, False),
+    ("%z = tt.addptr %y, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\ntt.store %z, %l, %m : tensor<8x!tt.ptr<f32>>", False, False),
+    # One sum of each program, also of poison.
+    ("%z = tt.addptr %q, %x : !tt.ptr<f32>, i32\ntt.store %z, %t : !tt.ptr<f32>", False, True),
+)  # fmt: skip
+
+
+def test_programs_run_together_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: list[bool] = []
+    together = launching._Launch._together
+
+    def noted(self: Any, first: int, group: Any) -> bool:
+        groups.append(together(self, first, group))
+        return groups[-1]
+
+    monkeypatch.setattr(launching._Launch, "_together", noted)
+
+    def run(body: str, inside: bool, at_once: int, size: int) -> tuple[str, str, str]:
+        monkeypatch.setattr(launching, "programs_at_once", lambda kernel, settings: at_once)
+        x = hu.Buffer.from_numpy(np.arange(48, dtype=np.float32) / 3)
+        y = x if inside else hu.Buffer.from_numpy(np.zeros(48, np.float32))
+        try:
+            hu.run(TOGETHER.replace("{}", body), x, y, size, grid=5)
+        except hu.UndefinedBehavior as error:
+            return str(error), repr(x.load()), repr(y.load())
+        return "", repr(x.load()), repr(y.load())
+
+    for body, inside, runs in STORED:
+        assert run(body, inside, 2, 27) == run(body, inside, 1, 27)
+        alone = run(body, inside, 1, 40)
+        groups.clear()
+        assert run(body, inside, 2, 40) == alone
+        assert any(groups) == runs
