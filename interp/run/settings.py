@@ -18,7 +18,15 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.errors import ESCAPED, InputError, LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
+from halfulp.interp.ir.errors import (
+    ESCAPED,
+    InputError,
+    LimitExceeded,
+    TypeMismatch,
+    UndefinedBehavior,
+    Unsupported,
+    VerifyError,
+)
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.ir.types import code_layout, shape_problem, width_of
 from halfulp.interp.values.buffers import Buffer, to_argument
@@ -470,6 +478,10 @@ def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings)
 #
 # A function may also have it in the configuration of its ``translation_info``, where IREE's own compiler puts it. A
 # function with both follows the configuration, as in IREE 3.13.
+#
+# An llvm.func has such rules for all formats, and for f32 alone: in ``denormal_fpenv``, before LLVM 24 in
+# ``denormal_fp_math`` and ``denormal_fp_math_f32``, or in ``passthrough`` under LLVM's own names. LLVM permits to flush
+# and does not require it; here everything is flushed that the attribute names.
 
 DENORMAL_F32 = "iree_codegen.denormal_fp_math_f32"
 _TRANSLATION = "translation_info"
@@ -493,6 +505,8 @@ def ruling_attributes(function: Operation) -> dict[str, at.Attribute]:
 
 def profile_of(function: Operation, profile: Profile) -> Profile:
     """Return the profile for the body of a function in a run with this profile. Raises VerifyError."""
+    if function.name == "llvm.func":
+        return _environment(function, profile)
     given = function.attributes
     if not given:
         return profile
@@ -507,7 +521,9 @@ def profile_of(function: Operation, profile: Profile) -> Profile:
             op=function.name,
         )
     zero = _ZEROS[found["value"]]
-    return profile if zero is None else _flushing(profile, zero)
+    if zero is None:
+        return profile
+    return _with_rules(profile, denormals_f32="flush_both", denormal_zero_f32=zero)
 
 
 def _configured(translation: at.Attribute | None) -> at.Attribute | None:
@@ -519,9 +535,58 @@ def _configured(translation: at.Attribute | None) -> at.Attribute | None:
 
 
 @lru_cache(maxsize=64)
-def _flushing(profile: Profile, zero: str) -> Profile:
-    """Return a profile under which f32 flushes subnormals to zeros of this kind; its name says so."""
-    return replace(profile, name="", denormals_f32="flush_both", denormal_zero_f32=zero)
+def _with_rules(profile: Profile, **rules: str) -> Profile:
+    """Return a profile with these rules for subnormals; its name says so."""
+    return replace(profile, name="", **rules)
+
+
+# The modes in the order of their numbers in ``denormal_fpenv``, and the zeros of those that flush.
+_MODES = ("ieee", "preserve-sign", "positive-zero", "dynamic")
+_SIGNS = {"preserve-sign": "signed", "positive-zero": "positive"}
+_MATH = ("denormal_fp_math", "denormal_fp_math_f32")
+_F32_RULES = ("denormals_f32", "denormal_zero_f32")
+_FLUSHES = {(True, True): "flush_both", (True, False): "flush_results", (False, True): "flush_operands"}
+
+
+def _environment(function: Operation, profile: Profile) -> Profile:
+    """Return the profile for the body of an llvm.func. Raises Unsupported for modes that no profile has."""
+    given: dict[str, tuple[str, ...]] = {}
+    together = function.properties.get("denormal_fpenv")
+    for rule, math, formats in zip(("denormals", "denormals_f32"), _MATH, ("default", "float"), strict=True):
+        found = function.properties.get(math) or _passed_through(function, math.replace("_", "-"))
+        if isinstance(together, DialectAttr):
+            numbers = together[f"{formats}_output_mode"], together[f"{formats}_input_mode"]
+            given[rule] = tuple(_MODES[number] if number < len(_MODES) else "invalid" for number in numbers)
+        elif isinstance(found, at.StringAttr):
+            words = tuple(word.strip() for word in found.value.split(","))
+            given[rule] = words * 2 if len(words) == 1 else words
+    changed: dict[str, str] = {}
+    for rule, modes in given.items():
+        if modes == ("dynamic", "dynamic"):  # the profile of the run says
+            continue
+        zeros = {_SIGNS[mode] for mode in modes if mode in _SIGNS}
+        if len(modes) != 2 or not {*modes} <= {"ieee", *_SIGNS} or len(zeros) > 1:
+            raise Unsupported(
+                f"the modes {', '.join(dict.fromkeys(modes))} of subnormal results and operands have no profile",
+                hint="give ieee, preserve-sign or positive-zero, with the same sign of zero, or dynamic for both",
+                location=function.location,
+                op=function.name,
+            )
+        changed[rule] = _FLUSHES.get((modes[0] in _SIGNS, modes[1] in _SIGNS), "ieee")
+        if zeros:
+            changed[rule.replace("denormals", "denormal_zero")] = zeros.pop()
+    if "denormals" in changed:
+        changed = {"flushed_formats": "all", **dict.fromkeys(_F32_RULES, "as_others"), **changed}
+    return _with_rules(profile, **changed) if changed else profile
+
+
+def _passed_through(function: Operation, name: str) -> at.Attribute | None:
+    """Return the value of a function attribute of LLVM that has no property."""
+    listed = function.properties.get("passthrough")
+    for pair in listed.elements if isinstance(listed, at.ArrayAttr) else ():
+        if isinstance(pair, at.ArrayAttr) and len(pair.elements) == 2 and pair.elements[0] == at.StringAttr(name):
+            return pair.elements[1]
+    return None
 
 
 # --- host -------------------------------------------------------------------------------------------------------------

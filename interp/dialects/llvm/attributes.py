@@ -244,9 +244,24 @@ MODULE_FLAG = replace(
     verify=_module_flag,
 )  # fmt: skip
 
+# --- subnormals -------------------------------------------------------------------------------------------------------
+
+_DENORMAL_MODE = kinds.case_of("LLVM Denormal Mode Kinds", "ieee", "preservesign", "positivezero", "dynamic", "invalid")
+DENORMAL_FPENV = _declared(
+    "denormal_fpenv",
+    "`<` custom<Struct>() `>`",
+    *(
+        Parameter(f"{formats}_{side}_mode", _DENORMAL_MODE)
+        for formats in ("default", "float")
+        for side in ("output", "input")
+    ),
+)
+"""What happens to subnormal results and operands in a function: of f32 (``float``), and of the other formats."""
+
+
 ATTRIBUTES = (
     *debug_info.ATTRIBUTES,
     CONSTANT_RANGE, ACCESS_GROUP, *_PARTS.values(), LOOP_ANNOTATION, _ALIAS_DOMAIN, _ALIAS_SCOPE, _TBAA_ROOT,
-    _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG, MODULE_FLAG,
+    _TBAA_MEMBER, _TBAA_TYPE, _TBAA_TAG, MODULE_FLAG, DENORMAL_FPENV,
 )  # fmt: skip
 """All of them. Their numbers in bytecode are those of `LLVMDialectBytecode.td`."""

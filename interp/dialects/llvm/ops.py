@@ -38,6 +38,7 @@ from halfulp.interp.dialects.ub import unreachable
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues, PerOp
@@ -638,6 +639,10 @@ llvm.op(
 
 # --- functions, calls and branches ------------------------------------------------------------------------------------
 
+_DENORMAL_FPENV = d.AttributeConstraint(
+    "Denormal floating-point environment attribute",
+    lambda found: isinstance(found, DialectAttr) and found.definition is attributes.DENORMAL_FPENV,
+)
 _SIGNATURE_ATTRIBUTES = optional("arg_attrs", "res_attrs", kind=d.DICTIONARY_ARRAY_ATTR)
 llvm.op(
     "func",
@@ -663,6 +668,7 @@ llvm.op(
             "reqd_work_group_size", "section", "sym_visibility", "target_cpu", "target_features", "tune_cpu",
             "uwtable_kind", "vec_type_hint", "vscale_range", "work_group_size_hint",
         ),
+        d.Property("denormal_fpenv", _DENORMAL_FPENV, optional=True, since=d.Schema.LLVM24),
     ),
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),

@@ -1,4 +1,6 @@
-"""Strict floating point of the llvm dialect: each op rounds in the mode that it names."""
+"""Strict floating point of the llvm dialect: each op rounds in the mode that it names, and functions say what happens to
+subnormals.
+"""
 
 from fractions import Fraction
 from math import isqrt
@@ -130,3 +132,53 @@ def test_mlir_22_has_only_some_conversions() -> None:
     assert print_module(parse_module(older), schema=Schema.MLIR22).count("constrained") == 4
     with pytest.raises(hu.Unsupported, match="constrained.fptoui' does not exist in MLIR 22"):
         print_module(parse_module(TEXT), schema=Schema.MLIR22)
+
+
+def environment(output: str, input: str, f32_output: str, f32_input: str) -> str:
+    return (
+        f"denormal_fpenv = #llvm.denormal_fpenv<default_output_mode = {output}, default_input_mode = {input}, "
+        f"float_output_mode = {f32_output}, float_input_mode = {f32_input}>"
+    )
+
+
+SMALL, TINY = -(2.0**-140), -(2.0**-1060)  # subnormal in f32 and in f64
+
+
+@each_row(
+    ("", (SMALL, SMALL), (TINY, TINY)),
+    ('denormal_fp_math = "preserve-sign"', (-0.0, -0.0), (-0.0, -0.0)),
+    ('denormal_fp_math = "positive-zero, ieee"', (0.0, 0.0), (0.0, 0.0)),
+    ('denormal_fp_math_f32 = "ieee,positive-zero"', (0.0, SMALL), (TINY, TINY)),
+    ('denormal_fp_math = "preserve-sign", denormal_fp_math_f32 = "ieee"', (SMALL, SMALL), (-0.0, -0.0)),
+    ('denormal_fp_math = "dynamic"', (SMALL, SMALL), (TINY, TINY)),
+    ('passthrough = ["strictfp", ["denormal-fp-math-f32", "preserve-sign"]]', (-0.0, -0.0), (TINY, TINY)),
+    (environment("ieee", "ieee", "preservesign", "preservesign"), (-0.0, -0.0), (TINY, TINY)),
+    (environment("positivezero", "positivezero", "ieee", "ieee"), (SMALL, SMALL), (0.0, 0.0)),
+    (environment("dynamic", "dynamic", "ieee", "preservesign"), (-0.0, SMALL), (TINY, TINY)),
+)
+def test_a_function_says_what_happens_to_subnormals(
+    attributes: str, f32: tuple[float, float], f64: tuple[float, float]
+) -> None:
+    """The results of 1 * a subnormal number, and of a product of two normal numbers that is subnormal."""
+    for type_, subnormal, factors, expected in (
+        ("f32", SMALL, (-(2.0**-70), 2.0**-70), f32),
+        ("f64", TINY, (-(2.0**-530), 2.0**-530), f64),
+    ):
+        text = (
+            f"llvm.func @f(%a: {type_}, %b: {type_}) -> {type_} attributes {{{attributes}}} {{\n"
+            f"  %r = llvm.fmul %a, %b : {type_}\n  llvm.return %r : {type_}\n}}"
+        )
+        for operands, exact in zip(((1.0, subnormal), factors), expected, strict=True):
+            made = float(hu.run(text, *operands)[0].numpy())
+            assert (made, np.signbit(made)) == (exact, np.signbit(exact)), (type_, operands)
+
+
+@each_row(
+    ('denormal_fp_math = "positive-zero,preserve-sign"', "the modes positive-zero, preserve-sign of"),
+    ('denormal_fp_math = "flush"', "the modes flush of"),
+    (environment("ieee", "ieee", "dynamic", "ieee"), "the modes dynamic, ieee of"),
+    (environment("invalid", "invalid", "ieee", "ieee"), "the modes invalid of"),
+)
+def test_modes_without_a_profile_are_refused(attributes: str, words: str) -> None:
+    with pytest.raises(hu.Unsupported, match=words):
+        hu.run(f"llvm.func @f() attributes {{{attributes}}} {{ llvm.return }}")
