@@ -400,7 +400,7 @@ def _distance(
     exact in f16; else in that of ``x``.
     """
     encode, amax = _encoding(largest, tensor).view(np.float32)[..., None], tensor.view(np.float32)[..., None]
-    total = np.zeros(x.shape[:-1], np.float32)
+    total: _Floats = np.zeros(x.shape[:-1], np.float32)
     with np.errstate(all="ignore"):
         for at in range(x.shape[-1]):
             product, given = numbers[..., at] * scales[..., None], x[..., at]

@@ -50,7 +50,7 @@ COMMANDS = (
     ("run f.mlir --input=@m.safetensors:w8", 2, "", "expected 'tensor<4xf32>', got 'tensor<4xf8E4M3FN>'"),
     ("run f.mlir --input=@missing.safetensors:a", 2, "", "cannot read 'missing.safetensors': No such file"),
     ("run f.mlir --input=@x.npy --output=@y.safetensors:r", 0, "", ""),
-    ("run f.mlir --input=@x.npy --output=@y.gguf", 2, "", "tensors are not written to such a file"),
+    ("run f.mlir --input=@x.npy --output=@y.gguf", 2, "", "results are not written to such a file"),
     ("run f.mlir --input=@w.gguf:a/elements", 2, "", "expected 'tensor<4xf32>', got 'tensor<1x32xi8>'"),
     # IREE
     ("iree-run-module f.mlir", 2, "", "hint: write halfulp run FILE --function=NAME --input=VALUE"),

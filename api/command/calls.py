@@ -62,6 +62,8 @@ outputs:
   --output=@y.npy              write the first result to a file instead of stdout (repeat it for the next result). Types
                                that .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths
                                than 1, 8, 16, 32 and 64) are written as raw bits. --input=@y.npy reads them.
+  --output=@y.bin              write raw elements: row-major, little-endian, each in whole bytes, as 4xf32=@y.bin reads
+                               them. A name without an ending is a .npy file; other endings are refused.
   --output=@y.npz:NAME         write the result to a .npz or .safetensors file, with the other results that name this
                                file. Without :NAME it is result0, result1, ...
   --expected-output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
@@ -105,7 +107,7 @@ class InputOptions(SemanticsOptions):
 class ResultOptions(InputOptions):
     """The options of all commands that show or compare results."""
 
-    output: tuple[str, ...] = repeated("@FILE", "write the next result to a .npy, .npz or .safetensors file")
+    output: tuple[str, ...] = repeated("@FILE", "write the next result to a .npy, .bin, .npz or .safetensors file")
     expected_output: tuple[str, ...] = repeated(
         "VALUE", "compare the next result with this value", alias="--expected_output"
     )
@@ -298,10 +300,11 @@ def _lanes_type(text: str, type_: Type) -> Type:
 
 
 def check_outputs(arguments: ResultOptions) -> None:
-    """Raise InputError if an ``--output`` does not name a file."""
+    """Raise InputError if an ``--output`` does not name a file, of a kind that is written."""
     for output in arguments.output:
         if not output.startswith("@") or len(output) == 1:
             raise InputError(f"--output={output}: write --output=@FILE")
+        options.check_place(output[1:])
 
 
 def deliver(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
+from os.path import splitext
 from typing import Any
 
 import numpy as np
@@ -233,8 +234,19 @@ def _short(text: str) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-_NAMED_PART = re.compile(r"\.\w+:[^/\\]*$")
-"""The end of ``FILE.ending:NAME``."""
+_WHOLE = (".npy", ".bin", "")
+"""The endings of files of one value: .npy, raw elements, and .npy under a name without an ending."""
+
+
+def check_place(place: str) -> None:
+    """Raise InputError unless ``--output=@place`` names a kind of file that is written."""
+    from halfulp.tensors.opening import is_written, split_name
+
+    found = split_name(place)
+    if is_written(found[0]) if found is not None else splitext(place)[1].lower() in _WHOLE:
+        return
+    kinds = ".npy or .bin (raw little-endian elements); .npz and .safetensors files take several: @y.npz:NAME"
+    raise InputError(f"--output=@{place}: results are not written to such a file", hint=f"write {kinds}")
 
 
 class Outputs:
@@ -244,19 +256,17 @@ class Outputs:
         self._archives: dict[str, dict[str, Value]] = {}
 
     def put(self, place: str, value: Value, name: str) -> None:
-        """Write a value as a .npy file, completely or not at all; or keep it for ``FILE.npz:NAME`` or
+        """Write a value as a file of its kind, completely or not at all; or keep it for ``FILE.npz:NAME`` or
         ``FILE.safetensors:NAME``. ``name``: the name of a tensor without one. Raises InputError.
         """
-        from halfulp.interp.arrays.archives import npy_bytes
-        from halfulp.tensors.opening import is_written, split_name
+        from halfulp.interp.arrays.archives import npy_bytes, raw_bytes
+        from halfulp.tensors.opening import split_name
 
+        check_place(place)
         found = split_name(place)
-        if found is None and not _NAMED_PART.search(place):
-            write_file(place, npy_bytes(value))
+        if found is None:
+            write_file(place, raw_bytes(value) if place.lower().endswith(".bin") else npy_bytes(value))
             return
-        if found is None or not is_written(found[0]):
-            hint = "a .npy file takes one value, without a name; .npz and .safetensors files take several: @y.npz:NAME"
-            raise InputError(f"--output=@{place}: tensors are not written to such a file", hint=hint)
         held = self._archives.setdefault(found[0], {})
         if (found[1] or name) in held:
             raise InputError(f"--output=@{place}: two results have the name {found[1] or name!r}")

@@ -413,4 +413,4 @@ def _hadamard_matrix(signs: tuple[int, ...]) -> npt.NDArray[np.float32]:
     places = np.arange(len(signs))
     negative = np.bitwise_count(places[:, None] & places) & 1
     scaled = np.where(negative, -1, 1) * np.array(signs)[:, None] / math.sqrt(len(signs))
-    return scaled.astype(np.float32)
+    return np.asarray(scaled, np.float32)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from halfulp.interp.arrays.layouts import Entry, container
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded
-from halfulp.interp.ir.types import code_layout
+from halfulp.interp.ir.types import code_layout, element_width
 from halfulp.interp.values.coerce import natural_array, natural_dtypes, type_of_dtype
 from halfulp.interp.values.value import Value
 
@@ -44,6 +44,15 @@ def npy_bytes(value: Value) -> bytes:
     stream = io.BytesIO()
     np.save(stream, stored_array(value), allow_pickle=False)
     return stream.getvalue()
+
+
+def raw_bytes(value: Value) -> bytes:
+    """Return the elements: row-major, little-endian codes, each in whole bytes. Raises InputError."""
+    stored_array(value)
+    width = code_layout(value.element_type)[0].itemsize
+    codes = value.bits.astype(value.bits.dtype.newbyteorder("<"), copy=False)
+    whole = np.ascontiguousarray(codes).view(np.uint8).reshape(prod(value.shape), -1 if value.bits.size else width)
+    return whole[:, : -(-(element_width(value.element_type) or 0) // 8)].tobytes()
 
 
 class _Header(NamedTuple):

@@ -165,6 +165,9 @@ def test_outputs_are_inputs_again(function: str, given: str, printed: str, comma
     run = ("run", path, f"--function={function}")
     assert command(*run, f"--input={given}", "--output=@y.npy") == (0, "", "")
     assert command(*run, "--input=@y.npy") == (0, f"result[0]: {printed}\n", "")
+    typed = printed.partition("=")[0]
+    assert command(*run, f"--input={given}", "--output=@y.bin") == (0, "", "")
+    assert command(*run, f"--input={typed}=@y.bin") == (0, f"result[0]: {printed}\n", "")
 
 
 def test_what_output_writes(command: Command, write: Any) -> None:
@@ -182,6 +185,14 @@ def test_what_output_writes(command: Command, write: Any) -> None:
         written = np.load("y.npy")
         assert written.dtype == expected.dtype
         np.testing.assert_array_equal(written, expected)
+        assert command("run", path, f"--function={function}", f"--input={given}", "--output=@y.bin")[0] == 0
+        size = {"f80x2": 20, "i100": 13}.get(function, expected.nbytes)
+        assert Path("y.bin").stat().st_size == size
+    Path("y.bin").unlink()
+    for place in ("y.txt", "y.csv", "y.gguf", "y.txt:NAME"):
+        code, out, err = command("run", path, "--function=f32", "--input=1", f"--output=@{place}")
+        assert (code, out) == (2, "")
+        assert "hint: write .npy or .bin (raw little-endian elements)" in err
     assert sorted(p.name for p in Path().iterdir()) == ["identity.mlir", "y.npy"]
 
 
