@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from errno import EBADF
-from typing import Any
+from typing import Any, TextIO
 
 SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
 
@@ -34,22 +35,41 @@ def _escaped(text: str) -> str:
     return text.translate(ESCAPED).encode(encoding, "backslashreplace").decode(encoding)
 
 
+COLOURS = {"red": 31, "green": 32, "cyan": 36}
+"""The colours of a terminal by name, with their codes."""
+
+
 def write_coloured(text: str, patterns: Iterable[str], colours: Mapping[str, str]) -> None:
     """Write to stdout as `write` does. On a terminal, each named group of the patterns has its colour.
 
     The variables NO_COLOR, FORCE_COLOR and TERM have their usual meaning.
     """
-    if sys.stdout is None or not (os.environ.get("FORCE_COLOR") or sys.stdout.isatty()):
+    if sys.stdout is None or not _has_colours(sys.stdout):
         return write(text)
-    from rich.console import Console
-    from rich.text import Text
-    from rich.theme import Theme
-
-    styled = Text(_escaped(text))
-    for pattern in patterns:
-        styled.highlight_regex(pattern)
-    Console(file=sys.stdout, theme=Theme(colours)).print(styled, end="", soft_wrap=True)
+    sys.stdout.write(_coloured(_escaped(text), patterns, colours))
     return None
+
+
+def _has_colours(stream: TextIO) -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "") in ("dumb", "unknown"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def _coloured(text: str, patterns: Iterable[str], colours: Mapping[str, str]) -> str:
+    """Return a text in which the named groups of patterns have codes of colours; the first of groups that overlap."""
+    places: list[tuple[int, int, int]] = []
+    for pattern in patterns:
+        for found in re.finditer(pattern, text):
+            for name, part in found.groupdict().items():
+                if part:
+                    places.append((*found.span(name), COLOURS[colours[name]]))
+    parts, at = [], 0
+    for start, end, code in sorted(places):
+        if start >= at:
+            parts += [text[at:start], f"\x1b[{code}m{text[start:end]}\x1b[0m"]
+            at = end
+    return "".join([*parts, text[at:]])
 
 
 def put(record: Mapping[str, Any]) -> None:
@@ -58,11 +78,20 @@ def put(record: Mapping[str, Any]) -> None:
 
 
 def say(line: str) -> None:
-    """Write a line to stderr. Characters that a terminal may take as a command are replaced by others."""
+    """Write a line to stderr. Characters that a terminal may take as a command are replaced by others. On a terminal,
+    the kind of a message has a colour.
+    """
     from halfulp.interp.ir.errors import UNPRINTABLE
 
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(line.translate(UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
+    text = line.translate(UNPRINTABLE).encode(encoding, "replace").decode(encoding)
+    if _has_colours(sys.stderr):
+        text = _coloured(text, [_MESSAGE], {"error": "red", "hint": "green", "note": "cyan"})
+    sys.stderr.write(text + "\n")
+
+
+_MESSAGE = r"(?m)^(?:.+?:\d+:\d+: |halfulp: )?(?:(?P<error>(?:internal )?error)|(?P<hint>hint)|(?P<note>note)):"
+"""The words at the start of lines of a message."""
 
 
 def fail(message: str) -> int:

@@ -346,8 +346,12 @@ def explain_product(arguments: ExplainDotArguments, sources: Sources) -> int:
     if given.html is not None:
         write_file(given.html, explanation.html().encode("utf-8"))
     if given.html is None:
-        write(f"{explanation}\n")
+        write_coloured(f"{explanation}\n", [_ALIGNED], {"sign": "red", "kept": "cyan", "cut": "red"})
     return SUCCESS
+
+
+_ALIGNED = r"(?P<sign>[+-])(?P<kept>[01]+\.[01]*)\|?(?P<cut>(?<=\|)[01]+)?(?= )"
+"""The terms of a sum: the sign, the bits that are kept, and those that are cut off."""
 
 
 def _single(given: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import value
 from halfulp.fp_formats.spelling import bit_fields, bits_text, decimal_text, hex_text, table_lines, value_text
 from halfulp.inputs import write_file
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.types import FloatType
 from halfulp.interp.values.coerce import as_type
 
@@ -166,6 +166,7 @@ class ExploreArguments:
 
     explore: bool = flag("write the page")
     output: str = option("FILE", "the file to write, or - for the standard output", name="-o --output", required=True)
+    json: bool = flag("print one JSON object: the name of the file and its number of bytes")
 
 
 def write_explorer(arguments: ExploreArguments, sources: Sources) -> int:
@@ -174,9 +175,13 @@ def write_explorer(arguments: ExploreArguments, sources: Sources) -> int:
 
     data = page().encode()
     if arguments.output == "-":
+        if arguments.json:
+            raise InputError("--json needs --output=FILE: the page takes the standard output")
         sys.stdout.buffer.write(data)
         return SUCCESS
     write_file(arguments.output, data)
+    if arguments.json:
+        put({"file": arguments.output, "bytes": len(data)})
     return SUCCESS
 
 

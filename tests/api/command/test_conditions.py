@@ -83,10 +83,13 @@ def no_home(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None
 
 
 def without_colours(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
-    """Only the fields of codes in an explanation get colours."""
-    plain = re.sub(r"\x1b\[[\d;]*m", "", got["out"])
-    assert (plain != got["out"]) == (name == "explain")
-    no_home(name, usual, {**got, "out": plain})
+    """Only the bits in an explanation and the kinds of messages get colours."""
+    plain = {part: re.sub(r"\x1b\[[\d;]*m", "", got[part]) for part in ("out", "err")}
+    assert (plain["out"] != got["out"]) == (name == "explain"), name
+    assert (plain["err"] != got["err"]) == bool(re.search(r"(?m)^(.+:\d+:\d+: )?(error|hint|note):", plain["err"])), (
+        got["err"]
+    )
+    no_home(name, usual, {**got, **plain})
 
 
 def fewer_characters(encoding: str) -> Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]:

@@ -38,6 +38,14 @@ def test_fields_have_colours_on_a_terminal(
         named = r"sign \x1b[31m0\x1b[0m, exponent \x1b[32m0101\x1b[0m (2^-2), significand \x1b[36m010\x1b[0m"
         assert all((text.encode().decode("unicode_escape") in out) == coloured for text in (fields, named))
         assert "0x2A  0 0101 010" in re.sub(r"\x1b\[\d+m", "", out)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    product = ("--a=1 0.5 0*14", "--b=1 1024 0*14", "--c=0.1")
+    dot = command("explain", "dot", "mma.m16n8k16.f32.f16.f16.f32", "--mma=chip:h100", *product)[1]
+    aligned = "\x1b[31m+\x1b[0m\x1b[36m0.0000000000001100110011001\x1b[0m|\x1b[31m10011001101\x1b[0m "
+    assert (aligned in dot) == coloured
+    err = command("run", "f.mlir", "--output=@y.txt")[2]
+    assert err.startswith("\x1b[31merror\x1b[0m: " if coloured else "error: ")
+    assert ("\n\x1b[32mhint\x1b[0m: " in err) == coloured
     # JSON has none.
     assert command("explain", "arith.addf", "f80", "0.1", "1", "--json")[1] == plain
 

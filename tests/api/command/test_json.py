@@ -48,6 +48,7 @@ COMMANDS = (
     ("explain", "explain --list"),
     ("formats", "formats"),
     ("formats", "formats f4E2M1FN"),
+    ("formats explore", "formats --explore -o explore.html"),
     ("cache", "cache"),
     ("translate", "translate f.mlir"),
     ("translate", "translate f.mlir --emit-bytecode -o f.mlirbc"),
