@@ -52,6 +52,82 @@ def _padded(pads: str, offsets: str) -> str:
     return f"#d = #ttg.padded_shared<[{pads}] {{{offsets}}}>"
 
 
+_TWO = ("cuda:100", 2)
+"""The target and the number of blocks in a cluster of a row."""
+
+
+def _cast(types: str) -> str:
+    names = "%0" if types.count("!") == 1 else f"%0:{types.count('!')}"
+    return f'{names} = "builtin.unrealized_conversion_cast"() : () -> ({types})\n    '
+
+
+def _subslice(whole: str, offsets: str, part: str) -> tuple[str, str]:
+    types = f"!ttg.memdesc<{whole}xf32, #s, #smem> -> !ttg.memdesc<{part}xf32, #s, #smem, {whole}>"
+    return "", f"{_cast(types.partition(' ->')[0])}%1 = ttg.memdesc_subslice %0[{offsets}] : {types}"
+
+
+def _reinterpret(source: str, result: str) -> tuple[str, str]:
+    one, other = (f"!ttg.memdesc<{each}>" for each in (source, result))
+    return "", f"{_cast(one)}%1 = ttg.memdesc_reinterpret %0 : {one} -> {other}"
+
+
+def _barrier(op: str, type_: str = "1xi64", cga: str = "") -> tuple[str, str]:
+    layout = f", CGALayout = [{cga}]" if cga else ""
+    barrier = f"!ttg.memdesc<{type_}, #bar, #smem, mutable>"
+    layouts = f"#bar = #ttg.swizzled_shared<{{vec = 1, perPhase = 1, maxPhase = 1, order = [0]{layout}}}>"
+    return layouts, _cast(barrier) + op.replace("BARRIER", barrier)
+
+
+def _copy(shape: str, layout: str, places: str, offsets: str = "", flags: str = "") -> tuple[str, str]:
+    types = (
+        f"!tt.tensordesc<8x64xf16, #nv>, !ttg.memdesc<1xi64, #s1, #smem, mutable>, "
+        f"!ttg.memdesc<{shape}xf16, {layout}, #smem, mutable>"
+    )
+    desc, barrier, result = types.split(", !")
+    indices = ", ".join("%i" for _ in places.split(","))
+    return (
+        "#nv64 = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 16}>",
+        f"%o = arith.constant 1 : i16\n    {_cast(types)}ttng.async_tma_copy_global_to_local %0#0[{indices}]{offsets} %0#2, "
+        f"%0#1, %on{flags} : {desc}, !{barrier} -> !{result}",
+    )
+
+
+def _slice(attributes: str, result: str) -> tuple[str, str]:
+    source = "!ttg.memdesc<128x128xf32, #tmem, #tm, mutable>"
+    part = f"!ttg.memdesc<{result}xf32, #tmem, #tm, mutable, 128x128>"
+    return "", f"{_cast(source)}%1 = ttng.tmem_subslice %0 {{{attributes}}} : {source} -> {part}"
+
+
+def _tmem_load(element: str, attributes: str) -> tuple[str, str]:
+    source = f"!ttg.memdesc<128x128x{element}, #tmem, #tm, mutable>"
+    return (
+        "#t = #ttg.blocked<{sizePerThread = [1, 128], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [0, 1]}>",
+        f"{_cast(source)}%1 = ttng.tmem_load %0 {attributes} : {source} -> tensor<128x128x{element}, #t>",
+    )
+
+
+def _mma(element: str, total: str, stride: int, barrier: str = "") -> tuple[str, str]:
+    a = f"!ttg.memdesc<128x128x{element}, #nv, #smem>"
+    d = f"!ttg.memdesc<128x128x{total}, #acc, #tm, mutable>"
+    bar = "!ttg.memdesc<1xi64, #s1, #smem, mutable>"
+    more = f", %0#2{barrier}" if barrier else ""
+    return (
+        f"#acc = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = {stride}>",
+        f"{_cast(f'{a}, {d}, {bar}')}ttng.tc_gen5_mma %0#0, %0#0, %0#1, %on, %on{more} : {a}, {a}, {d}"
+        f"{f', {bar}' if barrier else ''}",
+    )
+
+
+def _packed(operation: str, result: str, operands: str, layout: str = "#v") -> tuple[str, str]:
+    types = [f"tensor<128x{each}, {layout}>" for each in operands.split(", ")]
+    values = "".join(f"%o{k} = ub.poison : {each}\n    " for k, each in enumerate(types))
+    names = ", ".join(f"%o{k}" for k in range(len(types)))
+    return (
+        "#v = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>",
+        f"{values}%r = ttng.packed_arith {operation} {names} : ({', '.join(types)}) -> tensor<128x{result}, {layout}>",
+    )
+
+
 REJECTED: tuple[tuple[str, str, str], ...] = (
     # The parameters of layouts.
     (_dot_op(2, "mma2", 2), "", "opIdx parameter can be 0 or 1, got: 2"),
@@ -169,4 +245,171 @@ REJECTED: tuple[tuple[str, str, str], ...] = (
         "Layout has 2 CTAs per CGA, but the context requires 1 CTAs per CGA.",
     ),
     ("", "%0 = tt.splat %x : f32 -> tensor<64x16xf32, #s>", "Non-distributed layout is not allowed in tensor type."),
+    # Views of memory.
+    (
+        "",
+        "%0 = ub.poison : !ttg.memdesc<4x64x16xf32, #s, #smem>\n    "
+        "%1 = ttg.memdesc_index %0[%i] : !ttg.memdesc<4x64x16xf32, #s, #smem> -> !ttg.memdesc<64x8xf32, #s, #smem>",
+        "result shape must equal to srcShape[1:]",
+    ),
+    (*_subslice("64x16", "0, 4", "64x8"), "The split offset may not touch the tile"),
+    (*_subslice("64x16", "0, 16", "64x8"), "The split offset may not exceed the source shape"),
+    (*_subslice("64x16", "8, 0", "64x8"), "A non zero offset found in a dimension that is not being split"),
+    (
+        "#q = #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 8, order = [1, 0]}>",
+        "%0 = ub.poison : !ttg.memdesc<8x16xf32, #q, #smem>\n    %1 = ttg.memdesc_subslice %0[0, 0] : "
+        "!ttg.memdesc<8x16xf32, #q, #smem> -> !ttg.memdesc<4x16xf32, #q, #smem, 8x16>",
+        "We don't support splitting along the swizzling pattern",
+    ),
+    (
+        *_reinterpret("64x16xf32, #s, #smem", "64x32xf32, #s, #smem"),
+        "footprint (8192 bytes) exceeds the source view (4096 bytes)",
+    ),
+    (*_reinterpret("64x16xf32, #s, #smem", "64x16xf32, #s, #smem, mutable"), "must have the same mutability"),
+    (
+        *_reinterpret("64x16xf32, #s, #smem", "128x8xf32, #tmem, #tm"),
+        "source and result must have the same memory space",
+    ),
+    (*_reinterpret("8x64xf16, #pad, #smem", "8x64xf16, #s, #smem"), "between padded and non-padded layouts"),
+    (*_reinterpret("8x64xf16, #pad, #smem", "8x64xf32, #pad, #smem"), "with different padding pattern"),
+    (
+        *_reinterpret("64x4xf32, #s, #smem, 64x16", "64x4xf32, #s, #smem"),
+        "footprint includes offsets not owned by the source subview (1024 bytes requested; 16 contiguous bytes available)",
+    ),
+    (
+        *_reinterpret("128x64xf32, #tmem, #tm, 128x128", "128x128xf32, #tmem, #tm"),
+        "footprint includes columns not owned by the source subview (128 columns requested; 64 contiguous columns",
+    ),
+    # Memory and tensors.
+    ("", "%0 = ttg.local_alloc : () -> !ttg.memdesc<64x16xf32, #s, #smem>", "must have a mutable memdesc type"),
+    ("", _memory("64x16xi1, #s, #smem"), "element type bit width must be a multiple of 8; got 1"),
+    (
+        "",
+        "ttg.local_store %t, %fixed : tensor<64x16xf32, #b> -> !ttg.memdesc<64x16xf32, #s, #smem>",
+        "immutable memory",
+    ),
+    ("", "%0 = ttg.local_load %m : !ttg.memdesc<64x16xf32, #s, #smem, mutable> -> tensor<64x32xf32, #b>", "must match"),
+    ("", "%0 = ttg.local_load %m : !ttg.memdesc<64x16xf32, #s, #smem, mutable> -> tensor<64x16xf16, #b>", "must match"),
+    (
+        "",
+        "%0 = ttg.local_gather %m[%n] {axis = 2 : i32} : !ttg.memdesc<64x16xf32, #s, #smem, mutable>, "
+        "tensor<64x16xi32, #b> -> tensor<64x16xf32, #b>",
+        "axis 2 is out of bounds for source rank 2",
+    ),
+    (
+        "",
+        "%0 = ttg.local_atomic_scatter_rmw add, %fixed[%n], %t {axis = 0 : i32} : (!ttg.memdesc<64x16xf32, #s, #smem>, "
+        "tensor<64x16xf32, #b>, tensor<64x16xi32, #b>) -> tensor<64x16xf32, #b>",
+        "Cannot store into immutable memory",
+    ),
+    # Warps that do different work.
+    (
+        "",
+        "%0 = ttg.warp_specialize(%i)\ndefault {\n ttg.warp_yield\n}\npartition0(%a: i32) num_warps(4) {\n "
+        "ttg.warp_return\n} : (i32) -> i32",
+        "has 0 operands but parent op expected 1",
+    ),
+    (
+        "",
+        "%0 = ttg.warp_specialize(%i)\ndefault {\n ttg.warp_yield %l : i64\n}\npartition0(%a: i32) num_warps(4) {\n "
+        "ttg.warp_return\n} : (i32) -> i32",
+        "operand #0 has type 'i64' but parent op expected 'i32'",
+    ),
+    (
+        "",
+        "ttg.warp_specialize(%i) attributes {warpGroupStartIds = array<i32: 4, 8>}\ndefault {\n ttg.warp_yield\n}\n"
+        "partition0(%a: i32) num_warps(4) {\n ttg.warp_return\n} : (i32) -> ()",
+        "has 2 warp group start IDs but expected 1",
+    ),
+    (
+        "",
+        "ttg.warp_specialize()\ndefault {\n ttg.warp_specialize()\n default {\n ttg.warp_yield\n } : () -> ()\n "
+        "ttg.warp_yield\n} : () -> ()",
+        "cannot be nested inside another `ttg.warp_specialize` op",
+    ),
+    # Barriers.
+    (*_barrier("ttng.init_barrier %0, 0 : BARRIER"), "count must be greater than or equal to 1"),
+    (
+        *_barrier("ttng.init_barrier %0, 1 : BARRIER", "2xi64"),
+        "must be a descriptor of Nxi64 type with N <= number of CTAs",
+    ),
+    (
+        *_barrier("ttng.wait_barrier %0, %i : BARRIER", "1xi32"),
+        "must be a descriptor of Nxi64 type with N <= number of CTAs",
+    ),
+    (
+        *_barrier("ttng.arrive_barrier %0, 1 {multicastCTA = 1 : i32} : BARRIER"),
+        "multicast arrive requires num_ctas > 1",
+    ),
+    (
+        *_barrier("ttng.arrive_barrier %0, 1 {fromCTA = 1 : i32} : BARRIER"),
+        "fromCTA must be in the range [0, num_ctas - 1]",
+    ),
+    ("", "ttng.cluster_barrier", "requires ttg.num-ctas > 1"),
+    ("", "ttng.fence_mbarrier_init_release_cluster", "requires ttg.num-ctas > 1"),
+    (
+        *_barrier("ttng.arrive_barrier %0, 1 {multicastCTA = 2 : i32} : BARRIER", cga="[1]"),
+        "multicastCTA exceeds numCTAs - 1",
+        *_TWO,
+    ),
+    (
+        *_barrier("ttng.arrive_barrier %0, 1 {multicastCTA = 1 : i32} : BARRIER", cga="[0]"),
+        "multicast barrier cga_layout must be [[1]], got [[0]]",
+        *_TWO,
+    ),
+    (
+        *_barrier("ttng.tc_gen5_commit %0 : BARRIER", cga="[0]"),
+        "completion barrier cga_layout must be [[1]], got [[0]]",
+        *_TWO,
+    ),
+    # Copies of the tensor memory accelerator.
+    (*_copy("8x64", "#nv", "0"), "expected 2 coordinates, but got 1"),
+    (*_copy("8x64", "#s", "0, 0"), "TMA descriptor must have NVMMA shared layout"),
+    (*_copy("8x64", "#nv64", "0, 0"), "TMA descriptor layout must match shared layout"),
+    (*_copy("16x64", "#nv", "0, 0"), "descriptor block and tensor must have the same number of elements"),
+    (*_copy("8x64", "#nv", "0, 0", " offsets = [%o]"), "TILED mode does not support offsets"),
+    (*_copy("8x64", "#nv", "0, 0", flags=" {multicast}"), "multicast requires the shared layout to broadcast"),
+    (
+        "",
+        '%0:2 = "builtin.unrealized_conversion_cast"() : () -> (!tt.tensordesc<8x64xf16, #nv>, '
+        "!ttg.memdesc<8x64xf16, #nv, #smem, mutable>)\n    ttng.async_tma_reduce inc, %0#0[%i, %i] %0#1 : "
+        "!tt.tensordesc<8x64xf16, #nv>, !ttg.memdesc<8x64xf16, #nv, #smem, mutable>",
+        "unsupported reduce kind inc for element type 'f16'",
+    ),
+    ("", "%0 = ub.poison : !ttng.tensordesc_im2col<2x8x64xf16, #nv>", "requires rank-2 shape, got rank 3"),
+    # Tensor memory and its dots.
+    (
+        "",
+        "%0 = ttng.tmem_alloc : () -> !ttg.memdesc<128x128xf32, #tmem, #tm, mutable>",
+        "requires tcgen05 support",
+        "cuda:90",
+    ),
+    (
+        "",
+        "%0 = ttng.tmem_alloc : () -> !ttg.memdesc<128x128xf32, #tmem, #tm, mutable>",
+        "requires tcgen05 support",
+        "cuda:120",
+    ),
+    ("", "%0 = ttng.tmem_alloc : () -> !ttg.memdesc<128x128xf32, #tmem, #tm>", "must have a mutable memdesc type"),
+    (*_slice("N = 128 : i32", "128x64"), "requires attribute 'offset'"),
+    (*_slice("offset = 96 : i32", "128x64"), "The split offset may not exceed the source shape"),
+    (*_slice("dim = 2 : i32, offset = 0 : i32", "128x64"), "The slice dimension must be within the descriptor rank."),
+    (*_slice("dim = 0 : i32, offset = 0 : i32", "128x64"), "The result must have the same size as the source"),
+    (*_tmem_load("f32", "{abs = true}"), "'abs' requires 'redOp' to be set"),
+    (*_tmem_load("f32", "{redOp = #ttng.redOp<max>}"), "redOp is set but 'red' result is not present"),
+    (
+        *_mma("bf16", "f16", 2),
+        "unsupported accumulator dtype for operand types 'bf16' and 'bf16', accumulator dtype is 'f16'",
+    ),
+    (*_mma("f16", "f32", 1, "[%on]"), "The op is synchronous but a barrier is present."),
+    (*_mma("f16", "f32", 2), "bitwidth * colStride must be less than or equal"),
+    # Packed arithmetic.
+    (*_packed("add", "f32", "f32, f32, f32"), "add expects 2 operands but got 3"),
+    (*_packed("fma", "f32", "f32, f32"), "fma expects 3 operands but got 2"),
+    (*_packed("add", "f16", "f16, f32"), "unsupported add signature f16x2 <- (f16x2, f32x2)"),
+    (*_packed("max", "f8E4M3FN", "f8E4M3FN, f8E4M3FN"), "unsupported max signature e4m3x4 <- (e4m3x4, e4m3x4)"),
+    (*_packed("min", "f16", "f16, f16", "#b1"), "must provide a multiple of 2 unique elements per thread"),
+    # Cancelling.
+    ("", "%0 = ttng.clc_try_cancel_sync : tensor<4xi64, #b1>", "response must have shape [2]"),
+    ("", "%0 = ttng.clc_try_cancel_sync : tensor<2xi32, #b1>", "response element type must be i64"),
 )

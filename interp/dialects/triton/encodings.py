@@ -154,6 +154,7 @@ def _dependent(bases: Sequence[tuple[int, ...]]) -> bool:
         if not row:
             return True
         rows.append(row)
+        rows.sort(reverse=True)
     return False
 
 

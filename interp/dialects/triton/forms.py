@@ -310,6 +310,8 @@ _CONSTRAINTS: Mapping[str, d.TypeConstraint] = {
     "numbers": types.NUMBER_TENSOR,
     "offsets": types.OFFSETS,
     "operand": types.TENSOR_OR_MEMDESC,
+    "packable": types.PACKABLE,
+    "packed": types.PACKED,
     "ptr": types.POINTER,
     "ptrlike": types.POINTER_LIKE,
     "ptrs": types.POINTER_TENSOR,

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import prod
+
 from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.operands import spread
+from halfulp.interp.dialects.triton.encodings import (
+    is_distributed,
+    is_encoding,
+    is_shared,
+    parameter,
+    rank_of,
+    without_stages,
+)
+from halfulp.interp.dialects.triton.layouts import LinearLayout, layout_of
+from halfulp.interp.dialects.triton.memory_layouts import Inverse, MemoryLayout, contiguous, layout_of_memory, used
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
-from halfulp.interp.dialects.triton.types import MemDescType
+from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.operations import Operation, SSAValue
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -19,20 +34,72 @@ def memdesc(value: SSAValue) -> MemDescType:
     return value.type
 
 
+def padding_of(encoding: Attribute | None) -> DialectAttr | None:
+    """Return the layout with padding that an encoding is or divides into partitions; None for any other."""
+    inner = parameter(encoding, "ttg.partitioned_shared", "partitionLayout") or encoding
+    return inner if isinstance(inner, DialectAttr) and is_encoding(inner, "ttg.padded_shared") else None
+
+
+def signed(value: int) -> int:
+    """Return a word of 32 bits as a signed number."""
+    return value - (1 << 32) if value >> 31 & 1 else value
+
+
 def encoding_of(value: SSAValue) -> Attribute | None:
     """Return the encoding of a tensor or of a block of memory."""
     type_ = value.type
     return type_.encoding if isinstance(type_, MemDescType | ty.TensorType) else None
 
 
+def given(op: Operation, name: str) -> Sequence[SSAValue]:
+    """Return the operands of a slot, or the results if a result has this name."""
+    definition = op.definition
+    assert definition is not None
+    for slots, values, key in (
+        (definition.operands, op.operands, "operandSegmentSizes"),
+        (definition.results, op.results, "resultSegmentSizes"),
+    ):
+        sizes = op.properties.get(key)
+        counts = sizes.values if isinstance(sizes, at.DenseArrayAttr) else spread(slots, len(values)) or ()
+        start = 0
+        for slot, count in zip(slots, counts, strict=False):
+            if slot.name == name:
+                return values[start : start + count]
+            start += count
+    return ()
+
+
+def known_layout(type_: ty.Type) -> LinearLayout | None:
+    """Return the layout of a tensor as a linear map; None if it has none, or one that is not known."""
+    if not isinstance(type_, ty.TensorType) or not is_distributed(type_.encoding):
+        return None
+    assert type_.encoding is not None
+    try:
+        return layout_of(type_.encoding, sizes_of(type_))
+    except ValueError:
+        return None
+
+
+def halved(layout: LinearLayout, axis: int) -> LinearLayout | None:
+    """Return the layout of a tensor with one element for two neighbours along an axis; None if lanes share them."""
+    unit = tuple([int(each == axis) for each in range(len(layout.shape))])
+    if unit not in layout.register:
+        return None
+
+    def half(values: Sequence[int]) -> tuple[int, ...]:
+        return tuple([value // 2 if each == axis else value for each, value in enumerate(values)])
+
+    place = layout.register.index(unit)
+    register = layout.register[:place] + layout.register[place + 1 :]
+    parts = (tuple(map(half, bases)) for bases in (register, layout.lane, layout.warp, layout.block))
+    return LinearLayout(half(layout.shape), *parts)
+
+
 # --- views ------------------------------------------------------------------------------------------------------------
 
 
 def _views(op: Operation) -> tuple[MemDescType, MemDescType]:
-    source, result = op.operands[0].type, op.results[0].type
-    assert isinstance(source, MemDescType)
-    assert isinstance(result, MemDescType)
-    return source, result
+    return memdesc(op.operands[0]), memdesc(op.results[0])
 
 
 def _unlike(source: MemDescType, result: MemDescType) -> str | None:
@@ -41,8 +108,17 @@ def _unlike(source: MemDescType, result: MemDescType) -> str | None:
     return None if source.encoding == result.encoding else "src and result must have the same encoding"
 
 
-def verify_index(op: Operation) -> str | None:
-    """Check that the result is one of the blocks of the first dimension."""
+def plain(rule: Callable[[Operation], str | None]) -> Callable[[Operation], str | None]:
+    """Return a verifier whose messages do not begin with the name of the op."""
+
+    def verify(op: Operation) -> str | None:
+        problem = rule(op)
+        return None if problem is None else Unprefixed(problem)
+
+    return verify
+
+
+def _index(op: Operation) -> str | None:
     source, result = _views(op)
     if (problem := _unlike(source, result)) is not None:
         return problem
@@ -50,56 +126,342 @@ def verify_index(op: Operation) -> str | None:
         return "result rank must be input rank - 1"
     if len(source.whole) != len(source.shape):
         return "We don't allow taking memdesc_index of a memdesc_index"
-    if source.shape[1:] != result.shape:
+    inner = without_stages(source.shape, source.encoding)
+    if inner != result.shape:
         return "result shape must equal to srcShape[1:]"
+    if without_stages(source.whole, source.encoding) != inner:
+        return "We only support memdesc_index of a multibuffer-prefix subview"
     return None if result.whole == result.shape else "alloc shape must match shape for the result"
 
 
-def verify_subslice(op: Operation) -> str | None:
-    """Check that the result is a part of the operand at these offsets."""
+verify_index = plain(_index)
+"""Check that the result is one of the blocks of the first dimension."""
+
+
+def _subslice(op: Operation) -> str | None:
     source, result = _views(op)
     if (problem := _unlike(source, result)) is not None:
         return problem
-    offsets = op.prop("offsets", at.DenseArrayAttr).values
+    offsets = [signed(offset) for offset in op.prop("offsets", at.DenseArrayAttr).values]
     if len(offsets) != len(source.shape):
         return "offsets must have the same rank as input"
     if len(result.shape) != len(source.shape):
         return "result rank must equal to input rank"
     if source.whole != result.whole:
         return "source and result must have the same allocation shape"
-    last = len(offsets) - 2  # the dimensions before may be those of a list of blocks, which begin anywhere
+    if not is_shared(source.encoding):
+        return "src and dst must both be of shared memory encoding"
+    assert isinstance(source.encoding, DialectAttr)
+    first = len(offsets) - rank_of(source.encoding)  # the dimension before is that of a list, and begins anywhere
+    divided = []
     for axis, (offset, size, whole) in enumerate(zip(offsets, result.shape, source.shape, strict=True)):
         if size == whole:
             if offset:
                 return "A non zero offset found in a dimension that is not being split"
-        elif offset + size > whole:
+            continue
+        if not 0 <= offset <= whole - size:
             return "The split offset may not exceed the source shape"
-        elif axis >= last and offset % size:
+        if axis >= first and offset & (size - 1):
             return "The split offset may not touch the tile"
+        divided.append(axis)
+    padded = padding_of(source.encoding)
+    if divided and padded is not None and rank_of(padded) < len(source.shape):
+        return "SubSlice of low rank PaddedSharedEncoding from higher rank tensors is not supported yet"
+    layout = whole_layout(source)
+    inverse = None if layout is None else Inverse(layout)
+    for axis in divided:
+        size = result.shape[axis]
+        while axis >= first and inverse is not None and size < source.shape[axis]:
+            place = inverse.place([size if each == axis else 0 for each in range(first, len(offsets))], "offset")
+            if place & (place - 1):
+                return "We don't support splitting along the swizzling pattern"
+            size *= 2
     return None
 
 
+verify_subslice = plain(_subslice)
+"""Check that the result is a part of the operand at these offsets."""
+
+
+def _is_part(type_: MemDescType) -> bool:
+    """Tell whether a block of memory is a part of what its layout covers."""
+    return without_stages(type_.shape, type_.encoding) != without_stages(type_.whole, type_.encoding)
+
+
+def _pads(type_: MemDescType, padded: DialectAttr) -> list[tuple[int, int]]:
+    """Return after how many bytes how many bytes are left free."""
+    size = (ty.element_width(type_.element) or 0) // 8
+    return [(interval * size, padding * size) for interval, padding in padded["pads"]]
+
+
+def _reinterpret(op: Operation) -> str | None:
+    source, result = _views(op)
+    if any(is_encoding(each.encoding, "ttg.partitioned_shared") for each in (source, result)):
+        return "cannot reinterpret partitioned shared layouts"
+    paddings = padding_of(source.encoding), padding_of(result.encoding)
+    if (paddings[0] is None) != (paddings[1] is None):
+        return "cannot reinterpret between padded and non-padded layouts"
+    if paddings[0] is not None and paddings[1] is not None:
+        if _is_part(source):
+            return "cannot reinterpret a padded source subview"
+        if _pads(source, paddings[0]) != _pads(result, paddings[1]):
+            return "cannot reinterpret with different padding pattern"
+    if source.space != result.space:
+        return "source and result must have the same memory space"
+    if source.mutable != result.mutable:
+        return "source and result must have the same mutability"
+    return "result must not be a subview" if _is_part(result) else _footprint(source, result)
+
+
+_UNITS = {"offset": (8, "shared-memory", "bytes", "offsets"), "col": (32, "tensor-memory column", "columns", "columns")}
+"""For what tells where an element lies: the bits of a unit, and the words of messages."""
+
+
+def whole_layout(type_: MemDescType) -> MemoryLayout | None:
+    """Return the layout of the whole block that a block of memory is a part of; None if it is not known."""
+    return layout_of_memory(type_.encoding, without_stages(type_.whole, type_.encoding))
+
+
+def _footprint(source: MemDescType, result: MemDescType) -> str | None:
+    """Check that another view of memory stays in what the source owns."""
+    held, taken = (
+        layout_of_memory(each.encoding, without_stages(each.whole, each.encoding)) for each in (source, result)
+    )
+    if held is None or taken is None:
+        return None
+    inner = without_stages(source.shape, source.encoding)
+    if any(step >= size for basis in held["block"] for step, size in zip(basis, inner, strict=True)):
+        return "cannot reinterpret a source subview sliced across CTAs"
+    name = "offset" if is_shared(source.encoding) else "col"
+    bits, what, units, places = _UNITS[name]
+    if name == "col" and (problem := _rows(source, result, held, taken)) is not None:
+        return problem
+    width, widths = (ty.element_width(each.element) or 0 for each in (source, result))
+    stride, strides = (
+        -(-(1 << len(layout.get(name, ()))) * each // bits) for layout, each in ((held, width), (taken, widths))
+    )
+    stages, needed = (prod(each.shape[: -rank_of_memory(each)]) for each in (source, result))
+    if strides * needed > stride * stages:
+        return (
+            f"result {what} footprint ({strides * needed} {units}) exceeds the source view ({stride * stages} {units})"
+        )
+    if not _is_part(source):
+        return None
+    inverse = Inverse(held)
+    steps = [
+        inverse.place([1 << bit if each == axis else 0 for each in range(len(inner))], name)
+        for axis, size in enumerate(inner)
+        for bit in range(size.bit_length() - 1)
+    ]
+    whole = 1 << len(held.get(name, ()))
+    free = (whole - 1) & ~used(held, name)
+    owned = contiguous([*steps, *(1 << bit for bit in range(whole.bit_length()) if free >> bit & 1)])
+    available = stride * stages if owned == whole else -(-owned * width // bits)
+    if strides * needed <= available:
+        return None
+    return (
+        f"result {what} footprint includes {places} not owned by the source subview ({strides * needed} {units} "
+        f"requested; {available} contiguous {units} available)"
+    )
+
+
+def rank_of_memory(type_: MemDescType) -> int:
+    """Return the number of dimensions that the layout of a block of memory covers."""
+    assert isinstance(type_.encoding, DialectAttr)
+    return rank_of(type_.encoding)
+
+
+def _within(layout: MemoryLayout, name: str, shape: tuple[int, ...]) -> int:
+    """Return the bits of an input that stay in a shape."""
+    return sum(
+        (any(basis) and all(step < size for step, size in zip(basis, shape, strict=True))) << bit
+        for bit, basis in enumerate(layout.get(name, ()))
+    )
+
+
+def _rows(source: MemDescType, result: MemDescType, held: MemoryLayout, taken: MemoryLayout) -> str | None:
+    rows, others = (
+        (1 << len(layout["row"])) >> (_within(layout, "row", without_stages(each.shape, each.encoding)) >> 4 & 1 ^ 1)
+        for layout, each in ((held, source), (taken, result))
+    )
+    if others > rows:
+        return f"result tensor-memory row footprint ({others}) exceeds the source view ({rows})"
+    hidden = used(held, "row") & ~_within(held, "row", without_stages(source.shape, source.encoding))
+    return "result accesses tensor-memory rows outside the source subview" if used(taken, "row") & hidden else None
+
+
+verify_reinterpret = plain(_reinterpret)
+"""Check that another view of a block of memory stays in it."""
+
+# --- memory and tensors -----------------------------------------------------------------------------------------------
+
+
+def unlike_memory(source: MemDescType | ty.Type, target: MemDescType | ty.Type) -> str | None:
+    """Return why a tensor and a block of memory, one copied to the other, do not have one shape and element."""
+    (shape, element), (sizes, elements) = (
+        (each.shape, each.element) if isinstance(each, MemDescType) else (sizes_of(each), ty.element_type(each))
+        for each in (source, target)
+    )
+    if element != elements:
+        return f"source element type {source} must match destination element type {elements}"
+    if shape != sizes:
+        return f"source shape {list(shape)} must match destination shape {list(sizes)}"
+    return None
+
+
+def _unlike_rank(tensor: ty.Type, memory: MemDescType, word: str) -> str | None:
+    rank, other = len(sizes_of(tensor)), rank_of_memory(memory)
+    return None if rank == other else f"{word} has rank {rank} but memdesc encoding has rank {other}"
+
+
+def verify_alloc(op: Operation) -> str | None:
+    """Check what is allocated, and that a block that is not written now may be written later."""
+    target = memdesc(op.results[0])
+    if target.shape != target.whole:
+        return "result shape and its alloc shape must match"
+    if op.operands:
+        return unlike_memory(op.operands[0].type, target)
+    return None if target.mutable else "uninitialized alloc must have a mutable memdesc type"
+
+
+def verify_local_alloc(op: Operation) -> str | None:
+    """Check that a block of shared memory is allocated."""
+    target = memdesc(op.results[0])
+    if not is_encoding(target.space, "ttg.shared_memory"):
+        return "should create a buffer of shared memory"
+    width = ty.element_width(target.element) or 0
+    if width % 8:
+        return Unprefixed(f"shared-memory element type bit width must be a multiple of 8; got {width}")
+    if op.operands and (problem := _unlike_rank(op.operands[0].type, target, "source")) is not None:
+        return problem
+    return verify_alloc(op)
+
+
 def verify_local_store(op: Operation) -> str | None:
+    """Check that the memory may be written, and that it fits the tensor."""
+    source, target = op.operands[0].type, memdesc(op.operands[1])
+    if not target.mutable:
+        return "Cannot store into immutable memory"
+    return _unlike_rank(source, target, "source") or unlike_memory(source, target)
+
+
+def verify_local_load(op: Operation) -> str | None:
+    """Check that the tensor fits the memory."""
+    source, result = memdesc(op.operands[0]), op.results[0].type
+    return _unlike_rank(result, source, "result") or unlike_memory(source, result)
+
+
+def verify_async_copy(op: Operation) -> str | None:
     """Check that the memory may be written."""
-    target = op.operands[1].type
-    assert isinstance(target, MemDescType)
-    return None if target.mutable else "Cannot store into immutable memory"
+    return None if memdesc(op.operands[1]).mutable else "Cannot store into immutable memory"
 
 
-def verify_local_gather(op: Operation) -> str | None:
-    """Check that elements gathered along an axis have the type and the layout of the indices."""
+def _scattered(op: Operation) -> str | None:
+    target, values, indices = memdesc(op.operands[0]), op.operands[1], op.operands[2]
+    axis = integer_of(op, "axis")
+    if sizes_of(values.type) != sizes_of(indices.type):
+        return "values shape must match indices shape"
+    if len(target.shape) != len(sizes_of(indices.type)):
+        return "destination and indices must have the same rank"
+    if not 0 <= axis < len(target.shape):
+        return f"axis {axis} is out of bounds for destination rank {len(target.shape)}"
+    if encoding_of(values) != encoding_of(indices):
+        return "values must have the same layout as indices"
+    if target.element != ty.element_type(values.type):
+        return "values element type must match destination element type"
+    return None
+
+
+verify_local_scatter = plain(_scattered)
+"""Check that elements scattered along an axis have the shape and the layout of the indices."""
+
+
+def verify_local_atomic(op: Operation) -> str | None:
+    """Check the same of atomics, and that the memory may be written."""
+    if not memdesc(op.operands[0]).mutable:
+        return "Cannot store into immutable memory"
+    if not isinstance(ty.element_type(op.operands[1].type), ty.IntegerType | ty.FloatType):
+        return Unprefixed("values must have integer or floating element type")
+    for mask in op.operands[3:]:
+        if sizes_of(mask.type) != sizes_of(op.operands[1].type):
+            return Unprefixed("values shape must match mask shape")
+        if encoding_of(mask) != encoding_of(op.operands[1]):
+            return Unprefixed("values must have the same layout as mask")
+    return verify_local_scatter(op)
+
+
+def _gathered(op: Operation) -> str | None:
     source, indices, result = memdesc(op.operands[0]), op.operands[1], op.results[0]
     axis = integer_of(op, "axis")
     if sizes_of(result.type) != sizes_of(indices.type):
-        return Unprefixed("result shape must match indices shape")
+        return "result shape must match indices shape"
     if len(source.shape) != len(sizes_of(indices.type)):
-        return Unprefixed("source and indices must have the same rank")
+        return "source and indices must have the same rank"
     if not 0 <= axis < len(source.shape):
-        return Unprefixed(f"axis {axis} is out of bounds for source rank {len(source.shape)}")
+        return f"axis {axis} is out of bounds for source rank {len(source.shape)}"
     if source.element != ty.element_type(result.type):
-        return Unprefixed("result element type must match source element type")
+        return "result element type must match source element type"
     same = encoding_of(indices) == encoding_of(result)
-    return None if same else Unprefixed("indices and result must have the same layout")
+    return None if same else "indices and result must have the same layout"
+
+
+verify_local_gather = plain(_gathered)
+"""Check that elements gathered along an axis have the type and the layout of the indices."""
+
+
+# --- descriptors ------------------------------------------------------------------------------------------------------
+
+
+def _signless(element: ty.Type) -> ty.Type:
+    return ty.IntegerType(element.width) if isinstance(element, ty.IntegerType) else element
+
+
+def unlike_block(descriptor: DescriptorType, shape: tuple[int, ...], element: ty.Type) -> str | None:
+    """Return why a descriptor does not load or store a block of this shape and element."""
+    own = _signless(descriptor.element)
+    if own != element:
+        return (
+            f"descriptor block and tensor element types must match, but got descriptor element type '{own}' and tensor "
+            f"element type '{element}'"
+        )
+    count, other = prod(descriptor.shape), prod(shape)
+    if count == other:
+        return None
+    return (
+        "descriptor block and tensor must have the same number of elements, but got descriptor block with "
+        f"{count} elements tensor with {other} elements"
+    )
+
+
+_LEAST_ROWS = 8
+"""The least rows of a gather or a scatter."""
+
+
+def unlike_rows(descriptor: DescriptorType, shape: tuple[int, ...], element: ty.Type, offsets: ty.Type) -> str | None:
+    """Return why a descriptor does not gather or scatter rows of this shape and element at these offsets."""
+    if len(descriptor.shape) != 2:
+        return f"descriptor block must be a 2D tensor, but got '{descriptor}'"
+    if descriptor.shape[0] != 1:
+        return f"descriptor block must have exactly 1 row, but got '{descriptor}'"
+    if len(sizes_of(offsets)) != 1:
+        return f"x offsets must be a 1D tensor, but got '{offsets}'"
+    if len(shape) != 2:
+        return f"result must be a 2D tensor, but got {list(shape)}"
+    rows, columns = shape
+    if rows < _LEAST_ROWS:
+        return f"must have at least {_LEAST_ROWS} rows, but got {rows}"
+    width = ty.element_width(element) or 0
+    if width > 32:
+        return "TMA dtype cannot be greater than 32 bits"
+    least = 32 // (width or 32) * 8
+    if columns < least:
+        return f"must have at least {least} columns for '{element}', but got {columns}"
+    if sizes_of(offsets) != (rows,):
+        return f"result tensor must have as many rows as indices ({sizes_of(offsets)[0]}), but got {list(shape)}"
+    if columns != descriptor.shape[1]:
+        return f"result tensor number of columns must match block ({descriptor.shape[1]}), but got {list(shape)}"
+    own = _signless(descriptor.element)
+    return None if element == own else f"result tensor element type must match block ('{own}'), but got '{element}'"
 
 
 # --- parts of tensors -------------------------------------------------------------------------------------------------
@@ -147,17 +509,22 @@ def verify_extract(op: Operation) -> str | None:
 
 # --- targets ----------------------------------------------------------------------------------------------------------
 
-_TENSOR_MEMORY = 100
-"""The first compute capability with tensor memory and tcgen05, times 10."""
+_TENSOR_MEMORY = range(100, 120)
+"""The compute capabilities with tensor memory and tcgen05, times 10."""
 
 
 def verify_tensor_memory(op: Operation) -> str | None:
     """Check that the target of the module, if it says which, has tensor memory."""
-    parent = op.parent_op
-    while parent is not None and parent.parent_op is not None:
-        parent = parent.parent_op
-    target = None if parent is None else parent.attributes.get("ttg.target")
+    target = module_attribute(op, "ttg.target")
     kind, _, number = (target.value if isinstance(target, at.StringAttr) else "").partition(":")
-    if kind == "cuda" and number.isdigit() and int(number) < _TENSOR_MEMORY:
+    if kind == "cuda" and number.isdigit() and int(number) not in _TENSOR_MEMORY:
         return "requires tcgen05 support"
     return None
+
+
+def module_attribute(op: Operation, name: str) -> Attribute | None:
+    """Return an attribute of the module around an op."""
+    parent = op.parent_op
+    while parent is not None and parent.name != "builtin.module":
+        parent = parent.parent_op
+    return None if parent is None else parent.attributes.get(name)

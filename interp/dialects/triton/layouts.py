@@ -9,6 +9,7 @@ Layouts of shared memory do not belong here: they say where an element lies, and
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -91,14 +92,14 @@ def _numbers(steps: Sequence[int]) -> Places:
 # --- making -----------------------------------------------------------------------------------------------------------
 
 
-class _Maker:
+class Maker:
     """A layout that is made by products: each new part lies behind what there is along its dimension."""
 
     def __init__(self, rank: int, order: Sequence[int]) -> None:
         self._rank = rank
         self._order = tuple(order)
-        self._sizes = [1] * rank
-        self._bases: dict[str, list[Basis]] = {"register": [], "lane": [], "warp": [], "block": []}
+        self.sizes = [1] * rank
+        self.bases: defaultdict[str, list[Basis]] = defaultdict(list)
 
     def _at(self, dimension: int, step: int) -> Basis:
         return tuple([step if axis == dimension else 0 for axis in range(self._rank)])
@@ -106,15 +107,15 @@ class _Maker:
     def add(self, where: str, dimension: int, count: int) -> None:
         """Add ``count`` neighbours along a dimension."""
         while count > 1:
-            self._bases[where].append(self._at(dimension, self._sizes[dimension]))
-            self._sizes[dimension] *= 2
+            self.bases[where].append(self._at(dimension, self.sizes[dimension]))
+            self.sizes[dimension] *= 2
             count //= 2
 
     def extend(self, where: str, bases: Iterable[Sequence[int]]) -> None:
         """Add bases as they are."""
         for basis in bases:
-            self._bases[where].append(tuple(basis))
-            self._sizes = [max(size, 2 * step) for size, step in zip(self._sizes, basis, strict=True)]
+            self.bases[where].append(tuple(basis))
+            self.sizes = [max(size, 2 * step) for size, step in zip(self.sizes, basis, strict=True)]
 
     def add_all(self, where: str, counts: Sequence[int], order: Sequence[int]) -> None:
         """Add a tile, the first dimension of an order first."""
@@ -124,7 +125,7 @@ class _Maker:
     def copies(self, where: str, count: int) -> None:
         """Add copies."""
         while count > 1:
-            self._bases[where].append((0,) * self._rank)
+            self.bases[where].append((0,) * self._rank)
             count //= 2
 
     def fitted(self, shape: Sequence[int], blocks: Bases = ()) -> LinearLayout:
@@ -132,7 +133,7 @@ class _Maker:
         divided = [max([1, *(2 * basis[axis] for basis in blocks)]) for axis in range(self._rank)]
         own = [max(size // count, 1) for size, count in zip(shape, divided, strict=True)]
         for dimension in self._order:
-            self.add("register", dimension, own[dimension] // self._sizes[dimension])
+            self.add("register", dimension, own[dimension] // self.sizes[dimension])
 
         def inside(bases: Iterable[Basis]) -> Bases:
             return tuple(
@@ -142,7 +143,7 @@ class _Maker:
                 ]
             )
 
-        register, lane, warp = (inside(self._bases[where]) for where in ("register", "lane", "warp"))
+        register, lane, warp = (inside(self.bases[where]) for where in ("register", "lane", "warp"))
         outer = tuple([tuple([step * size for step, size in zip(basis, own, strict=True)]) for basis in blocks])
         return LinearLayout(tuple(shape), register, lane, warp, outer)
 
@@ -162,7 +163,7 @@ def _blocks(encoding: DialectAttr) -> Bases:
 
 def _blocked(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
     order = encoding["order"]
-    made = _Maker(len(shape), order)
+    made = Maker(len(shape), order)
     for where, name in (("register", "sizePerThread"), ("lane", "threadsPerWarp"), ("warp", "warpsPerCTA")):
         made.add_all(where, encoding[name], order)
     return made.fitted(shape, _blocks(encoding))
@@ -180,7 +181,7 @@ def _slice(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
 
 
 def _linear(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
-    made = _Maker(len(shape), _row_major(len(shape)))
+    made = Maker(len(shape), _row_major(len(shape)))
     for where in ("register", "lane", "warp"):
         made.extend(where, encoding[where])
     return made.fitted(shape, tuple(map(tuple, encoding["block"])))
@@ -189,7 +190,7 @@ def _linear(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
 def _nvidia(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
     rank = len(shape)
     rows, columns = rank - 2, rank - 1
-    made = _Maker(rank, _row_major(rank))
+    made = Maker(rank, _row_major(rank))
     made.add("register", columns, 2)
     made.add("lane", columns, 4)
     made.add("lane", rows, 8)
@@ -211,7 +212,7 @@ def _mfma(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
     rows, columns = rank - 2, rank - 1
     if encoding["isTransposed"]:
         rows, columns = columns, rows
-    made = _Maker(rank, _row_major(rank))
+    made = Maker(rank, _row_major(rank))
     # A lane has 4 rows of a column; in a tile of 32 rows it has four such parts.
     made.add("register", rows, 4)
     made.add("lane", columns, size)
@@ -229,7 +230,7 @@ def _operand(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
     parent, width, of_b = encoding["parent"], encoding["kWidth"], encoding["opIdx"] == 1
     rank = len(shape)
     deep, other = (rank - 2, rank - 1) if of_b else (rank - 1, rank - 2)
-    made = _Maker(rank, (deep, other, *range(rank - 3, -1, -1)))
+    made = Maker(rank, (deep, other, *range(rank - 3, -1, -1)))
     name = parent.definition.name
     if name == "ttg.nvidia_mma":
         made.add("register", deep, width)

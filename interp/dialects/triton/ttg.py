@@ -152,13 +152,14 @@ declare_rows(
             "$src `,` $result (`mask` $mask^)? (`other` $other^)? attr-dict `:` type($src) `->` "
             "custom<Stripped>($result)",
             (CACHE, VOLATILE, number("contiguity", 1)),
-            _COPIES,
+            {**_COPIES, "verify": gpu_rules.verify_async_copy},
         ),
         Row(
             "local_alloc",
             "src:tensor? -> result:mem",
             "($src^)? attr-dict `:` functional-type(operands, results)",
             (number("alignment", optional=True),),
+            {"verify": gpu_rules.verify_local_alloc},
         ),
         Row("local_dealloc", "src:mem", "$src attr-dict `:` type($src)"),
         Row(
@@ -177,11 +178,13 @@ declare_rows(
         ),
         Row("memdesc_trans", "src:mem -> result:mem", _VIEW, (_ORDER,)),
         Row("memdesc_reshape", "src:mem -> result:mem", _VIEW),
-        Row("memdesc_reinterpret", "src:mem -> result:mem", _VIEW),
+        Row("memdesc_reinterpret", "src:mem -> result:mem", _VIEW, (), {"verify": gpu_rules.verify_reinterpret}),
         Row(
             "local_load",
             "src:mem token:token? -> result:tensor",
             "$src (`token` $token^)? attr-dict `:` type($src) `->` type($result)",
+            (),
+            {"verify": gpu_rules.verify_local_load},
         ),
         Row(
             "local_store",
@@ -195,6 +198,7 @@ declare_rows(
             "src:mem indices:integers token:token? -> result:tensor",
             "$src `[` $indices `]` (`token` $token^)? attr-dict `:` type($src) `,` type($indices) `->` type($result)",
             (number("axis"),),
+            {"verify": gpu_rules.verify_local_gather},
         ),
         Row(
             "local_scatter",
@@ -202,6 +206,7 @@ declare_rows(
             "$dst `[` $indices `]` `,` $values (`token` $token^)? attr-dict `:` type($dst) `,` type($indices) `,` "
             "type($values)",
             (number("axis"),),
+            {"verify": gpu_rules.verify_local_scatter},
         ),
         Row(
             "local_atomic_scatter_rmw",
@@ -209,6 +214,7 @@ declare_rows(
             "$atomic_rmw_op `,` $dst `[` $indices `]` `,` $values (`,` $mask^)? attr-dict `:` "
             "functional-type(operands, results)",
             (d.Property("atomic_rmw_op", RMW), number("axis")),
+            {"verify": gpu_rules.verify_local_atomic},
         ),
         Row("fp4_to_fp", "src:tensor -> result:floats", _VIEW, (number("axis"),)),
         Row(
@@ -323,14 +329,34 @@ def _verify_warps(op: Operation) -> str | None:
     regions, counts = operations[0].regions, op.prop(_NUM_WARPS, at_.DenseArrayAttr).values
     if len(counts) != len(regions):
         return f"has {len(regions)} partitions but `partitionNumWarps` has {len(counts)} elements"
-    return next(
-        (
-            f"partition #{place} number of warps ({count}) must be a power of 2"
-            for place, count in enumerate(counts)
-            if count < 1 or count & count - 1
-        ),
-        None,
+    for place, count in enumerate(counts):
+        if count < 1 or count & count - 1:
+            return f"partition #{place} number of warps ({count}) must be a power of 2"
+    starts = op.properties.get("warpGroupStartIds")
+    if isinstance(starts, at_.DenseArrayAttr) and len(starts.values) != len(counts):
+        return f"has {len(starts.values)} warp group start IDs but expected {len(counts)}"
+    around = op.parent_op
+    while around is not None and around.name != op.name:
+        around = around.parent_op
+    if around is not None:
+        return "cannot be nested inside another `ttg.warp_specialize` op"
+    warps = types.context_of(op).warps
+    return (
+        d.Unprefixed("warp-specialized kernels requires num_warps to be a multiple of 4") if (warps or 0) % 4 else None
     )
+
+
+def _verify_yield(op: Operation) -> str | None:
+    """Check that the default region returns what the op returns."""
+    if (problem := inside("ttg.warp_specialize")(op)) is not None or op.parent_op is None:
+        return problem
+    given, expected = op.operands, op.parent_op.results
+    if len(given) != len(expected):
+        return f"has {len(given)} operands but parent op expected {len(expected)}"
+    for number_, (one, other) in enumerate(zip(given, expected, strict=True)):
+        if one.type != other.type:
+            return f"operand #{number_} has type '{one.type}' but parent op expected '{other.type}'"
+    return None
 
 
 def _verify_partitions(op: Operation) -> str | None:
@@ -380,7 +406,7 @@ declare_rows(
             "values:any*",
             "($values^)? attr-dict (`:` type($values)^)?",
             (),
-            {"traits": _ENDS, "verify": inside("ttg.warp_specialize")},
+            {"traits": _ENDS, "verify": _verify_yield},
         ),
         Row(
             "warp_return",

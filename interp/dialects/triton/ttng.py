@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
-from halfulp.interp.dialects.triton import dots, encodings, forms, gpu_rules, local, types
+from halfulp.interp.dialects.triton import dots, encodings, forms, local, nvidia_rules, nvidia_units, types
 from halfulp.interp.dialects.triton.forms import FALSE, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import (
     CACHE,
@@ -65,8 +65,10 @@ ttng.attribute(
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-_TENSOR_MEMORY = {"verify": gpu_rules.verify_tensor_memory}
-_OF_SUM = {"type_rules": (SUM_OF_DOT,)}
+
+def _verified(rule: nvidia_rules.Rule) -> dict[str, nvidia_rules.Rule]:
+    return {"verify": rule}
+
 
 _OF_BARRIER = "attr-dict `:` type($barrier)"
 
@@ -82,44 +84,68 @@ declare_rows(
                 truth("isAsync", FALSE),
                 number("maxNumImpreciseAcc", 0),
             ),
-            _OF_SUM,
+            {"type_rules": (SUM_OF_DOT,), "verify": nvidia_units.verify_wgmma},
         ),
         Row(
             "warp_group_dot_wait",
             "inputs:operand* -> outputs:operand*",
             "$inputs attr-dict `:` type($inputs)",
             (number("pendings"), flag("warpGroupLocal")),
-            {"type_rules": (d.same_type("inputs", "outputs"),)},
+            {"type_rules": (d.same_type("inputs", "outputs"),), "verify": nvidia_units.verify_wait},
         ),
-        Row("init_barrier", "alloc:mem", "$alloc `,` $count attr-dict `:` type($alloc)", (number("count"),)),
-        Row("inval_barrier", "alloc:mem", "$alloc attr-dict `:` type($alloc)"),
+        Row(
+            "init_barrier",
+            "alloc:mem",
+            "$alloc `,` $count attr-dict `:` type($alloc)",
+            (number("count"),),
+            _verified(nvidia_rules.verify_init),
+        ),
+        Row(
+            "inval_barrier",
+            "alloc:mem",
+            "$alloc attr-dict `:` type($alloc)",
+            (),
+            _verified(nvidia_rules.barrier()),
+        ),
         Row(
             "barrier_expect",
             "alloc:mem pred:i1",
             "$alloc `,` $size attr-dict `,` $pred `:` type($alloc)",
             (number("fromCTA", optional=True), number("size")),
+            _verified(nvidia_rules.verify_expect),
         ),
         Row(
             "wait_barrier",
             "alloc:mem phase:i32 pred:i1? deps:mem*",
             "$alloc `,` $phase (`,` $pred^)? (`deps` $deps^)? attr-dict `:` type($alloc) (`,` type($deps)^)?",
+            (),
+            _verified(nvidia_rules.barrier()),
         ),
         Row(
             "arrive_barrier",
             "alloc:mem pred:i1?",
             "$alloc `,` $count (`,` $pred^)? attr-dict `:` type($alloc)",
             (number("count"), number("fromCTA", optional=True), number("multicastCTA", 0)),
+            _verified(nvidia_rules.verify_arrive),
         ),
         Row(
             "async_copy_mbarrier_arrive", "barrier:mem", "$barrier attr-dict `:` type($barrier)", (flag("noIncrement"),)
         ),
         Row("fence_async_shared", "", "attr-dict", (truth("bCluster"),)),
-        Row("fence_mbarrier_init_release_cluster", "", "attr-dict"),
-        Row("cluster_barrier", "", "attr-dict", (truth("relaxed", FALSE),)),
+        Row("fence_mbarrier_init_release_cluster", "", "attr-dict", (), _verified(nvidia_rules.verify_cluster)),
+        Row(
+            "cluster_barrier",
+            "",
+            "attr-dict",
+            (truth("relaxed", FALSE),),
+            _verified(nvidia_rules.verify_cluster_barrier),
+        ),
         Row(
             "async_shared_store",
             "src:tensor dst:mem mbarrier:mem",
             "$src `,` $dst `,` $mbarrier attr-dict `:` type($src) `->` type($dst) `,` type($mbarrier)",
+            (),
+            _verified(nvidia_rules.verify_shared_store),
         ),
         Row(
             "async_tma_copy_global_to_local",
@@ -127,30 +153,35 @@ declare_rows(
             "$desc `[` $coord `]` (`offsets` `=` `[` $offsets^ `]`)? $result `,` $barrier `,` $pred attr-dict `:` "
             "type($desc) `,` type($barrier) `->` type($result)",
             (CACHE, VOLATILE, flag("multicast")),
+            _verified(nvidia_rules.verify_tma_load),
         ),
         Row(
             "async_tma_copy_local_to_global",
             "desc:desc coord:i32* src:mem",
             "$desc `[` $coord `]` $src attr-dict `:` type($desc) `,` type($src)",
             (CACHE,),
+            _verified(nvidia_rules.verify_tma_store),
         ),
         Row(
             "async_tma_reduce",
             "desc:desc coord:i32* src:mem",
             "$kind `,` $desc `[` $coord `]` $src attr-dict `:` type($desc) `,` type($src)",
             (d.Property("kind", REDUCE_KIND),),
+            _verified(nvidia_rules.verify_tma_reduce),
         ),
         Row(
             "async_tma_gather",
             "desc:desc x_offsets:offsets y_offset:i32 barrier:mem result:mem pred:i1",
             "$desc `[` $x_offsets `,` $y_offset `]` $result `,` $barrier `,` $pred attr-dict `:` type(operands)",
             (CACHE, flag("multicast")),
+            _verified(nvidia_rules.verify_tma_gather),
         ),
         Row(
             "async_tma_scatter",
             "desc:desc x_offsets:offsets y_offset:i32 src:mem",
             "$desc `[` $x_offsets `,` $y_offset `]` $src attr-dict `:` type(operands)",
             (CACHE,),
+            _verified(nvidia_rules.verify_tma_scatter),
         ),
         Row("async_tma_store_wait", "", "attr-dict", (number("pendings"), flag("read_only"))),
         Row(
@@ -164,6 +195,7 @@ declare_rows(
             "$desc_ptr `,` $global_address `,` `[` $box_dim `]` `,` `[` $global_dim `]` `,` `[` $global_stride `]` "
             "`,` `[` $element_stride `]` attr-dict `:` functional-type(operands, results)",
             (number("elem_type"), number("fill_mode"), number("interleave_layout"), number("swizzle_mode")),
+            _verified(nvidia_rules.verify_tensormap),
         ),
         Row("tensormap_fenceproxy_acquire", "desc_ptr:ptr", "$desc_ptr attr-dict `:` type($desc_ptr)"),
         Row(
@@ -171,14 +203,21 @@ declare_rows(
             "src:mem -> result:mem",
             "$src attr-dict `:` type($src) `->` type($result)",
             (number("dim", 1), number("offset")),
+            _verified(nvidia_units.verify_tmem_slice),
         ),
-        Row("tmem_copy", "src:mem dst:mem", "$src `,` $dst attr-dict `:` type(operands)"),
+        Row(
+            "tmem_copy",
+            "src:mem dst:mem",
+            "$src `,` $dst attr-dict `:` type(operands)",
+            (),
+            _verified(nvidia_units.verify_tmem_copy),
+        ),
         Row(
             "tmem_alloc",
             "src:tensor? -> result:mem token:token?",
             "($src^)? attr-dict `:` functional-type(operands, results)",
             (),
-            _TENSOR_MEMORY,
+            _verified(nvidia_units.verify_tmem_alloc),
         ),
         Row(
             "tmem_load",
@@ -189,11 +228,14 @@ declare_rows(
                 truth("abs", optional=True),
                 truth("NaN", optional=True),
             ),
+            _verified(nvidia_units.verify_tmem_load),
         ),
         Row(
             "tmem_store",
             "dst:mem dep:token? src:tensor pred:i1 -> token:token?",
             "$src `,` $dst `` custom<Token>($dep, $token) `,` $pred attr-dict `:` type($src) `->` type($dst)",
+            (),
+            _verified(nvidia_units.verify_tmem_store),
         ),
         Row("tmem_wait", "", "$kind attr-dict", (d.Property("kind", WAITED),)),
         Row(
@@ -203,7 +245,7 @@ declare_rows(
             "`` custom<BarriersAndPredicates>($barriers, $barrier_preds) attr-dict `:` type($a) `,` type($b) `,` "
             "type($d) (`,` type($barriers)^)?",
             tuple(map(flag, ("is_async", "two_ctas", "multicast", "is_unsigned"))),
-            _TENSOR_MEMORY,
+            _verified(nvidia_units.verify_mma),
         ),
         Row(
             "tc_gen5_mma_scaled",
@@ -217,28 +259,43 @@ declare_rows(
                 d.Property("b_type", KIND),
                 *map(flag, ("two_ctas", "multicast", "is_async")),
             ),
-            _TENSOR_MEMORY,
+            _verified(nvidia_units.verify_scaled_mma),
         ),
         Row(
             "tc_gen5_commit",
             "barrier:mem pred:i1? descs:mem*",
             "$barrier (`,` $pred^)? (`descs` $descs^)? attr-dict `:` type($barrier) (`,` type($descs)^)?",
             (),
-            _TENSOR_MEMORY,
+            _verified(nvidia_units.verify_commit),
         ),
         Row(
             "packed_arith",
-            "operands:ranked* -> result:ranked",
+            "operands:packable* -> result:packed",
             "$op_kind $operands attr-dict `:` functional-type($operands, $result)",
             (d.Property("op_kind", PACKED),),
+            _verified(nvidia_units.verify_packed),
         ),
-        Row("clc_try_cancel_sync", "-> response:tensor", "attr-dict `:` type($response)"),
+        Row(
+            "clc_try_cancel_sync",
+            "-> response:tensor",
+            "attr-dict `:` type($response)",
+            (),
+            _verified(nvidia_units.verify_response),
+        ),
         Row(
             "clc_try_cancel",
             "result:mem mbarrier:mem",
             "$result `,` $mbarrier attr-dict `:` type($result) `,` type($mbarrier)",
+            (),
+            _verified(nvidia_units.verify_cancel),
         ),
-        Row("clc_load_result", "src:mem -> clcResult:i128", "$src attr-dict `:` type($src) `->` type($clcResult)"),
+        Row(
+            "clc_load_result",
+            "src:mem -> clcResult:i128",
+            "$src attr-dict `:` type($src) `->` type($clcResult)",
+            (),
+            _verified(nvidia_units.verify_cancelled),
+        ),
         Row(
             "clc_is_canceled",
             "clcResult:i128 -> is_canceled:i1",

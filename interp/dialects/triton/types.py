@@ -136,7 +136,9 @@ def read_descriptor(p: TypeParser) -> DescriptorType:
 
 def read_im2col(p: TypeParser) -> DescriptorType:
     """Read the same, of a descriptor by which a convolution takes its rows."""
-    plain = read_descriptor(p)
+    at, plain = p.pos, read_descriptor(p)
+    if len(plain.shape) != 2:
+        p.error(f"TensorDescIm2ColType requires rank-2 shape, got rank {len(plain.shape)}", at)
     return DescriptorType("ttng", "tensordesc_im2col", plain.shape, plain.element, plain.layout)
 
 
@@ -324,6 +326,10 @@ TOKEN = d.TypeConstraint("async token type", lambda type_: type_ == ASYNC_TOKEN,
 TENSOR_OR_MEMDESC = d.TypeConstraint(
     f"{TENSOR.description} or {MEMDESC.description}", _any_of(TENSOR.accepts, MEMDESC.accepts)
 )
+_PACKED = frozenset(map(ty.F, ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32")))
+_PACKABLE = _PACKED | {ty.IntegerType(8), ty.F("f8E8M0FNU")}
+PACKED = _tensor("packed arithmetic result element", lambda type_: type_ in _PACKED)
+PACKABLE = _tensor("packed arithmetic operand element", lambda type_: type_ in _PACKABLE)
 AREF = d.TypeConstraint("", lambda type_: isinstance(type_, ArefType))
 WARP_TOKENS = _tensor("", lambda type_: type_ == WARP_TOKEN)
 BYTES = _tensor("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
