@@ -1,14 +1,13 @@
 """Write the generated parts of the pages in this folder: formats, special cases, profiles, ops, commands and the API.
 
 A page marks the place of a part by a pair of comments with a name of `BLOCKS`. The text between them is replaced.
-The last line of each page links the page that follows it in ``mkdocs.yml``.
-``make docs`` runs this before it builds the site. With ``--check`` no file is written: the pages that would change are
-named.
+The last line of each page links the page that follows it in ``mkdocs.yml``. The man page ``halfulp.1`` is written
+whole. ``make docs`` runs this before it builds the site. With ``--check`` no file is written: the pages that would
+change are named.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import contextlib
 import inspect
@@ -33,6 +32,7 @@ from typing import Any, get_overloads
 
 import ball_widths
 import error_examples
+import man_page
 import math_tables
 import numpy as np
 from tasks import SPELLED, TASKS, Task
@@ -427,12 +427,7 @@ def commands() -> str:
         parts.append(f"## {name}\n\n{markdown(summary[0].upper() + summary[1:])}.\n")
         if command.description and command.description.rstrip(".") != summary:
             parts.append(f"```text\n{command.description.strip()}\n```\n")
-        arguments = [
-            action
-            for action in command._actions
-            if action.help not in ("show this help message and exit", argparse.SUPPRESS)
-        ]
-        parts.append(table(["argument", "meaning"], [row(command, action) for action in arguments]))
+        parts.append(table(["argument", "meaning"], map(row, man_page.arguments_of(command))))
         epilog = (command.epilog or "").strip()
         first = epilogs.setdefault(epilog, name)
         if first != name:
@@ -443,15 +438,11 @@ def commands() -> str:
     return "\n".join(parts)
 
 
-def row(command: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
+def row(argument: man_page.Argument) -> list[str]:
     """Return the table row of an option or argument: its spelling and its help."""
-    formatter = argparse.HelpFormatter(command.prog)
-    metavar = action.metavar or (
-        "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
-    )
-    value = "" if action.nargs == 0 else f" {metavar}"
-    spelling = ", ".join(f"`{option}{value}`" for option in action.option_strings) or f"`{metavar}`"
-    return [spelling, markdown(formatter._expand_help(action) if action.help else "")]
+    value = f" {argument.value}" if argument.value else ""
+    spelling = ", ".join(f"`{option}{value}`" for option in argument.names) or f"`{argument.value}`"
+    return [spelling, markdown(argument.help)]
 
 
 # --- API --------------------------------------------------------------------------------------------------------------
@@ -701,8 +692,9 @@ def api() -> str:
 
 
 def kinds_of_errors(kind: type[hu.HalfulpError] = hu.HalfulpError) -> Iterator[type[hu.HalfulpError]]:
-    """Yield a class of errors and those below it, in the order of their definition."""
-    yield kind
+    """Yield a class of errors and those below it, in the order of their definition, if they have their own code."""
+    if "code" in vars(kind):
+        yield kind
     for below in kind.__subclasses__():
         yield from kinds_of_errors(below)
 
@@ -848,9 +840,12 @@ def main() -> int:
     old = []
     titles = reading_order()
     first, *others = titles
-    for path, following in zip(titles, [*others, first], strict=True):
+    after = dict(zip(titles, [*others, first], strict=True))
+    for path in (*titles, FOLDER / "halfulp.1"):
         page = path.read_text(encoding="utf-8")
-        if (new := ended(renewed(page), path, following, titles[following])) != page:
+        following = after.get(path)
+        new = man_page.text() if following is None else ended(renewed(page), path, following, titles[following])
+        if new != page:
             old.append(path.name)
             if not check:
                 path.write_text(new, encoding="utf-8")

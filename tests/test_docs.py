@@ -182,10 +182,16 @@ def test_generated_parts_name_everything() -> None:
     assert all(f"`{op}`" in ops for name in MODULES for op in default_registry().dialects[name].ops)
     commands_of = subcommands()
     assert re.findall(r"^## (.*)$", lines, re.MULTILINE) == list(commands_of)
+    manual = (DOCS / "halfulp.1").read_text(encoding="utf-8")
+    requests = set(re.findall(r"^[.'].\S*", manual, re.MULTILINE))
+    assert requests == {'.\\"', ".TH", ".SH", ".TP", ".PP", ".EX", ".EE", ".br"}  # nothing of a help text is one
+    assert re.findall(r'^\.SH "HALFULP (.*)"$', manual.replace("\\", ""), re.MULTILINE) == list(
+        map(str.upper, commands_of)
+    )
     for name, command in commands_of.items():
         section = lines.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert all(
-            f"`{option}" in section
+            f"`{option}" in section and f"\\fB{option}".replace("-", r"\-") in manual
             for option, action in command._option_string_actions.items()
             if action.dest != "help" and action.help != argparse.SUPPRESS
         )
@@ -256,6 +262,10 @@ def test_each_file_of_changes_is_one_line_of_a_known_kind() -> None:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
+CAUGHT = {"Apart"}
+"""Classes of errors that halfulp itself catches, so that no user sees them."""
+
+
 def test_every_kind_of_error_has_its_own_code_and_a_section() -> None:
     """Found in the text of all modules: a class that nothing has loaded is one too."""
     roots = [ROOT / folder for folder in ("api", "conformance", "fp_formats", "interp", "semantics")]
@@ -268,7 +278,7 @@ def test_every_kind_of_error_has_its_own_code_and_a_section() -> None:
     sections = (DOCS / "error-codes.md").read_text(encoding="utf-8").split("\n## ")
     shown = {name: section.partition("\n")[0] for section in sections for name in re.findall(r"^Class `(\w+)`", section, re.MULTILINE)}  # fmt: skip
     assert len(kinds) >= 14
-    assert codes == {name: [code] for name, code in shown.items()}
+    assert codes == {name: [code] for name, code in shown.items()} | {name: [] for name in CAUGHT}
     assert len(set(shown.values())) == len(shown)
     assert [section.partition("\n")[0] for section in sections[1:-1] if "```text" not in section] == ["error"]
 

@@ -121,7 +121,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(source: Path, wheel: Path)
         names = archive.namelist()
         (license_name,) = (name for name in names if name.endswith("/licenses/LICENSE"))
         license_text = archive.read(license_name).decode()
-    held = {name for name in names if ".dist-info/" not in name}
+    (manual,) = (name for name in names if name.endswith(".data/data/share/man/man1/halfulp.1"))
+    held = {name for name in names if ".dist-info/" not in name} - {manual}
     # Data files need a line under [tool.setuptools.package-data], folders one under packages.
     assert held == package_files(source).keys()
     assert "halfulp/py.typed" in held
@@ -141,6 +142,8 @@ def test_every_module_of_the_wheel_imports_with_its_declared_dependencies_alone(
 
 def test_the_console_script_of_the_wheel_runs(clean_python: Path, tmp_path: Path) -> None:
     assert "usage" in run(clean_python.parent / "halfulp", "--help", cwd=tmp_path).lower()
+    # `man` finds pages in the folder `share` beside each `bin` of PATH.
+    assert (clean_python.parent.parent / "share/man/man1/halfulp.1").is_file()
 
 
 @pytest.mark.long
