@@ -212,6 +212,7 @@ def _pass_record(found: functions.PassFuzzReport) -> dict[str, Any]:
     more = ("permitted", "undefined", "differing", "crashed", "exhaustive", "inputs", "undefined_inputs", "stopped")
     return {
         **{name: getattr(found, name) for name in (*counts, *more)},
+        "patterns": len(found.patterns),
         "refused": dict(found.refused),
         "skipped": dict(found.skipped),
         "known": dict(found.known),
@@ -456,6 +457,8 @@ CLAIM_COLUMNS = (
     "refused",
     "crashed",
     "not lowered",
+    "patterns",
+    "findings",
 )
 
 
@@ -544,6 +547,8 @@ def _claim_counts(row: _ClaimRow) -> tuple[int, ...]:
         found.refused.total(),
         found.crashed,
         row.not_lowered.total(),
+        len(found.patterns),
+        len(found.findings) + len(found.broken),
     )
 
 
@@ -552,7 +557,7 @@ def _claim_text(row: _ClaimRow) -> str:
     found = row.found
     counts = dict(zip(CLAIM_COLUMNS, _claim_counts(row), strict=True))
     total = counts.pop("programs")
-    rest = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    rest = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count and word != "findings")
     rate = found.programs / (sum(found.seconds.values()) or 1)
     early = f"; {found.stopped}" * bool(found.stopped)
     lines = [f"{row.claim.name}, {row.start}: {plural(total, 'program')}: {rest or '0'}; {rate:.0f} programs/s{early}"]
@@ -603,6 +608,9 @@ def _claims_page(rows: Sequence[_ClaimRow], arguments: ValidateArguments) -> Ite
         f"- *refused*, *crashed*: {_program_name(version)} reported an error, or crashed.",
         "- *not lowered*: mlir-opt cannot lower the program to the stage that the pass needs. The column *programs*",
         "  does not count these programs.",
+        "- *patterns*: what the pass did, and not a number of programs: pairs of an op that it removed and of one that",
+        "  it made in the same program, each pair once; either may be none.",
+        "- *findings*: the kinds of wrong results and crashes.",
         "",
         f"{passes} passes, {plural(total, 'program')}, seed {arguments.seed}, {version}.",
         "",

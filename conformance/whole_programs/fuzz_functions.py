@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from halfulp.conformance.whole_programs.op_search import ask, run_here
 from halfulp.conformance.whole_programs.shared_runs import Known, Shared, SharedRuns, names_of
 from halfulp.conformance.whole_programs.validation import ValidationReport
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, internal_error
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
@@ -102,7 +103,8 @@ class PassFuzzReport(SearchReport):
     those that were undefined on every input; ``refused``: messages of mlir-opt; ``skipped``: reasons why a program was
     not compared; ``known``: the number of programs by the known divergences that explain all of their differences;
     ``known_programs``: their sum. ``differing``: programs with other differences; of each kind, one is in ``findings``,
-    and ``again`` counts the others. ``inputs``, ``undefined_inputs``: of all compared programs.
+    and ``again`` counts the others. ``patterns``: what the pass did to programs, see `patterns`.
+    ``inputs``, ``undefined_inputs``: of all compared programs.
     """
 
     pipeline: str
@@ -124,6 +126,7 @@ class PassFuzzReport(SearchReport):
     crashed: int = 0
     ops: dict[str, OpCounts] = field(default_factory=dict)
     again: Counter[str | None] = field(default_factory=Counter)
+    patterns: set[tuple[str, str]] = field(default_factory=set)
     findings: list[PassFinding] = field(default_factory=list)
     broken: list[BrokenPass] = field(default_factory=list)
 
@@ -178,8 +181,18 @@ def fuzz_pass(
         report, pipeline, kind, emit, known, most_failures, fp_contract
     )
     programs = kind.functions(seed, count, first)
+
+    def reduced(found: FunctionFinding) -> pass_differences.PassFault | None:
+        try:
+            return None if reduce is None else reduce(found)
+        except HalfulpError:
+            raise
+        except Exception as error:
+            report.skipped[internal_error(error)] += 1
+            return None
+
     with warnings.catch_warnings(action="ignore"):  # about the values of random programs
-        search(programs, judge, reduce, seconds=seconds, progress=lambda done: progress(done, count))
+        search(programs, judge, reduced, seconds=seconds, progress=lambda done: progress(done, count))
     return report
 
 
@@ -302,8 +315,11 @@ class PassJudge:
                 report.skipped[_without_numbers(error.message)] += 1
                 return None
             left, outcome = ops_of(changed), self._compared(program, after, changed, known.arguments)
-        if outcome is None:
-            self._kind.learn(program, names, left)
+        done = patterns(names, left)
+        if not done <= report.patterns:
+            report.patterns |= done
+            if outcome is None:
+                self._kind.learn(program)
         for name in names:
             counts = report.ops[name]
             counts.changed += 1
@@ -321,10 +337,14 @@ class PassJudge:
         """Compare a program with what a pass made of it, and count the outcome."""
         report, before = self.report, ""
         with report.timed("comparing"):
-            found = self._comparison(program.module, changed, arguments)
-            if found.differing:  # what is shown is the text
-                before = text_of(program.module)
-                found = self._comparison(parse_module(before), changed, arguments)
+            try:
+                found = self._comparison(program.module, changed, arguments)
+                if found.differing:  # what is shown is the text
+                    before = text_of(program.module)
+                    found = self._comparison(parse_module(before), changed, arguments)
+            except Exception as error:
+                report.skipped[internal_error(error)] += 1
+                return None
         if found.problem is not None:
             report.skipped[_without_numbers(found.problem.message)] += 1
             return None
@@ -382,6 +402,14 @@ class PassJudge:
         if kind is not None:
             self._kinds.add(kind)
         return True
+
+
+def patterns(before: Counter[str], after: Counter[str]) -> set[tuple[str, str]]:
+    """Return what a pass did: each pair of an op that it removed and of one that it made. "" stands for none.
+    ``before``, ``after``: the ops by name.
+    """
+    removed, made = ((*sorted((one - other).keys()), "") for one, other in ((before, after), (after, before)))
+    return set(product(removed, made))
 
 
 def compare(

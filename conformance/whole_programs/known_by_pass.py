@@ -125,7 +125,7 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
     prefix = "after_passes_"
     while any((op.symbol_name or "").startswith(prefix) for op in module.body):
         prefix += "_"
-    modules = [rewrite.isolated(module, op) for op, _ in chosen]
+    modules = [rewrite.isolated(module, op, constants=True) for op, _ in chosen]
     texts = list(map(text_of, modules))
     alike = dict(zip(texts, modules, strict=True))  # ops that are alike share a function
     names = {text: f"{prefix}{number}" for number, text in enumerate(alike)}

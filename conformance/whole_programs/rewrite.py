@@ -8,12 +8,12 @@ from typing import Any
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.formats import Codes, codes_to_ints
 from halfulp.interp.declare.build import function_of
-from halfulp.interp.declare.declarations import OpDefinition, Property
+from halfulp.interp.declare.declarations import OpDefinition, Property, Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue, captured
+from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, Region, SSAValue, captured
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import ruling_attributes
@@ -219,15 +219,24 @@ def function_around(op: Operation) -> Operation:
     return op
 
 
-def isolated(module: Module, op: Operation, name: str = "op") -> Module:
+def isolated(module: Module, op: Operation, name: str = "op", *, constants: bool = False) -> Module:
     """Return a module whose function ``@name`` applies the op alone to its `captured` values and returns
     its results.
+
+    ``constants``: the function has constants in place of the arguments that are constants in the module, so that
+    passes fold them.
     """
     others = callees(module, op)
     while any(other.symbol_name == name for other in others):
         name += "_"
     block = Block()
     values: dict[SSAValue, SSAValue] = {value: block.add_argument(value.type) for value in captured(op)}
+    for value in list(values) if constants else ():
+        owner = value.owner if isinstance(value, OpResult) else None
+        if owner is not None and owner.definition is not None and Trait.CONSTANT_LIKE in owner.definition.traits:
+            constant = copied(owner, {})
+            block.append(constant)
+            values[value] = constant.results[0]
     copy = copied(op, values)
     block.append(copy)
     found = module_with(others, module)

@@ -168,9 +168,20 @@ class SharedRuns:
         self._nodes: dict[Any, _Node] = {}
 
     def judged(self, programs: Sequence[tuple[Operation, str, str]]) -> list[Known]:
-        """Judge programs: the function, and the texts of its module before and after a pass."""
+        """Judge programs: the function, and the texts of its module before and after a pass.
+
+        If an op ends in an internal error, no program is judged: the run of each alone shows which one has the op.
+        """
         if len(self._nodes) > MOST_OPS:
             self._renew()
+        try:
+            return self._judged(programs)
+        except Exception:
+            self._renew()
+            self._codes.clear()
+            return [Known(Shared.UNKNOWN)] * len(programs)
+
+    def _judged(self, programs: Sequence[tuple[Operation, str, str]]) -> list[Known]:
         pairs = [self._pair(*program) for program in programs]
         waiting = [pair for pair in pairs if pair is not None and not _is_same(*pair)]
         self._evaluate(node for pair in waiting for one in pair for node in one.nodes)

@@ -7,8 +7,10 @@ error: JSON, SARIF and JUnit files have it, and docs/error-codes.md has a sectio
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.ir.base import FileLineCol, Location, UnknownLoc, file_position
@@ -244,6 +246,13 @@ def wrong_count(name: str, what: str, types: Sequence[Any], given: int) -> str:
     """Return the text of an error for a wrong number of values, with the types that are expected."""
     listed = f" ({', '.join(map(str, types))})" if types else ""
     return f"{name} takes {plural(len(types), what)}{listed}, but {are_given(given)}"
+
+
+def internal_error(error: Exception) -> str:
+    """Return one line about an exception that halfulp does not raise on purpose: where, which one, and its message."""
+    *_, frame = traceback.extract_tb(error.__traceback__)
+    what, where = " ".join(str(error).split()), f"{frame.name} of {Path(frame.filename).name}"
+    return f"internal error in {where}: {type(error).__name__}: {what}; please report it"
 
 
 # --- printable --------------------------------------------------------------------------------------------------------

@@ -36,9 +36,8 @@ class ProgramKind:
     input after the other; ``tensor_inputs``: the same for one with a tensor, which holds many numbers; 0 means
     ``inputs``. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
     its inputs. ``shared``: the programs have much in common, so that `SharedRuns` judges them, and some may be no
-    programs, which the tool refuses to read. ``learn``: is called
-    with each program that a pass changes without a finding, and with its ops before and after the pass, counted by
-    name.
+    programs, which the tool refuses to read. ``learn``: is called with each program without a finding to which a pass
+    did something new.
     """
 
     functions: Callable[[int, int, int], Iterator[RandomFunction]]
@@ -48,7 +47,7 @@ class ProgramKind:
     samples: bool = False
     tensor_inputs: int = 0
     shared: bool = False
-    learn: Callable[[RandomFunction, Counter[str], Counter[str]], object] = lambda program, before, after: None
+    learn: Callable[[RandomFunction], object] = lambda program: None
 
 
 KINDS: Mapping[str, ProgramKind] = MappingProxyType(
@@ -78,7 +77,7 @@ BATCH = 64
 @dataclass(frozen=True)
 class Programs:
     """The programs from which random programs start. ``not_lowered``: how many programs could not be lowered, by the
-    reason.
+    reason, or were left out while they were changed.
     """
 
     kind: ProgramKind
@@ -104,7 +103,7 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
             named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
             raise InputError(f"there is no program to change: halfulp runs no function of {named}")
         kind = ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS)
-        return Programs(replace(kind, tensor_inputs=8, samples=True, shared=True, learn=pool.learn))
+        return Programs(replace(kind, tensor_inputs=8, samples=True, shared=True, learn=pool.learn), pool.errors)
     if start in KINDS:
         return Programs(KINDS[start])
     kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import accumulate, product
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, internal_error
 from halfulp.interp.ir.operations import (
     Block,
     Module,
@@ -829,12 +829,13 @@ class Mutants:
     """Programs that change, and what a pass did to them.
 
     ``seeds``: the programs to begin with; they are given to the pass as they are, first. ``kept``: those after whose
-    change the pass did something new, the newest last.
+    change the pass did something new, the newest last. ``errors``: internal errors while a program was changed or
+    verified; the program is left out.
     """
 
     seeds: Sequence[Module]
     kept: list[Module] = field(default_factory=list)
-    _met: set[tuple[str, str]] = field(default_factory=set)
+    errors: Counter[str] = field(default_factory=Counter)
     _costly: set[Module] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -851,8 +852,12 @@ class Mutants:
                 continue
             if not index % KEPT_RULES:
                 known = KnownRules()
-            while (made := mutant(self._chosen(rng), rng, known)) is None:
-                pass
+            made = None
+            while made is None:
+                try:
+                    made = mutant(self._chosen(rng), rng, known)
+                except Exception as error:
+                    self.errors[internal_error(error)] += 1
             yield RandomFunction(seed, index, made)
 
     def _chosen(self, rng: random.Random) -> Module:
@@ -865,14 +870,8 @@ class Mutants:
             found = rng.choice([each for each in chosen if each not in self._costly] or chosen)
         return found
 
-    def learn(self, program: RandomFunction, before: Counter[str], after: Counter[str]) -> None:
-        """Keep a program if the pass did something new to it: for the first time, it removed an op of this name, made
-        one, or made one where it removed another. ``before`` and ``after`` count ops by name.
-        """
-        removed, made = ((*sorted((one - other).keys()), "") for one, other in ((before, after), (after, before)))
-        done = set(product(removed, made))
-        if not done <= self._met:
-            self._met |= done
-            self.kept.append(program.module)
-            if runs_whole(program.module):
-                self._costly.add(program.module)
+    def learn(self, program: RandomFunction) -> None:
+        """Keep a program to which the pass did something new."""
+        self.kept.append(program.module)
+        if runs_whole(program.module):
+            self._costly.add(program.module)

@@ -268,9 +268,11 @@ def mask(op: Operation, compiler: Compiler) -> Action:
 
     def choosing(sources: Sequence[int]) -> Action:
         lanes, other = op.operands
-        if ty.shape_of(lanes.type) != ty.shape_of(op.results[0].type):
+        (one,) = region.blocks[0].operations[-1].operands
+        wanted = op.results[0].type
+        if ty.shape_of(lanes.type) != ty.shape_of(wanted) or {one.type, other.type} != {wanted}:
             raise Unsupported(
-                f"a mask of type '{lanes.type}' cannot choose elements of '{op.results[0].type}'",
+                f"a mask of type '{lanes.type}' cannot choose from '{one.type}' and '{other.type}' for '{wanted}'",
                 location=op.location,
                 op=op.name,
             )

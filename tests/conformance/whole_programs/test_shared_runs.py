@@ -92,6 +92,20 @@ def test_ops_of_several_programs_run_once_and_give_what_each_gives_alone() -> No
             assert np.array_equal(found[node], (a + b) * a)
 
 
+def test_an_internal_error_leaves_the_programs_to_whole_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = print_module(parse_module("func.func @f(%a: i8) -> i8 { return %a : i8 }"), generic=True)
+    function = parse_module(text).body[0]
+    shared = SharedRuns(1, 1000)
+
+    def broken(nodes: object) -> None:
+        raise IndexError("beyond")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shared, "_evaluate", broken)
+        assert shared.judged([(function, text, text)] * 2) == [Known(Shared.UNKNOWN)] * 2
+    assert shared.judged([(function, text, text)]) == [Known(Shared.UNCHANGED)]
+
+
 def test_names_of_ops() -> None:
     text = text_of("i8", "arith.addi %a, %b : i8")
     assert names_of(text) == ["func.func", "arith.addi", "func.return"]

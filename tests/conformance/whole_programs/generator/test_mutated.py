@@ -11,7 +11,8 @@ import pytest
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.tool import PassPipeline
-from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass
+from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass, patterns
+from halfulp.conformance.whole_programs.generator import mutated
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
 from halfulp.conformance.whole_programs.generator.kinds import programs_from
 from halfulp.conformance.whole_programs.generator.mutated import EDITS, Draft, Edit, Mutants, mutant, programs_of
@@ -139,19 +140,29 @@ def test_programs_of_files(tmp_path: Path) -> None:
         list(programs_of([tmp_path / "absent.mlir"]))
 
 
-def test_the_pool_keeps_programs_after_which_a_pass_did_something_new() -> None:
+def test_patterns_pair_what_a_pass_removes_with_what_it_makes() -> None:
+    assert patterns(Counter({"a": 2, "b": 1}), Counter({"a": 1, "b": 1})) == {("a", ""), ("", "")}
+    assert patterns(Counter({"a": 1, "b": 1}), Counter({"c": 1})) == {
+        (one, two) for one in ("a", "b", "") for two in ("c", "")
+    }
+
+
+def test_the_pool_keeps_programs_after_which_a_pass_did_something_new(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Mutants([parse_module(MATMUL, "<test>")])
-    one, two, three = (RandomFunction(1, k, parse_module(LOOPS, "<test>")) for k in range(3))
-    pool.learn(one, Counter({"arith.addi": 2, "a": 1}), Counter({"arith.addi": 1}))
-    pool.learn(two, Counter({"arith.addi": 5}), Counter({"arith.addi": 3}))
+    one = RandomFunction(1, 0, parse_module(LOOPS, "<test>"))
+    pool.learn(one)
     assert pool.kept == [one.module]
-    pool.learn(three, Counter({"arith.addi": 2}), Counter({"arith.addi": 1, "arith.muli": 1}))
-    assert pool.kept == [one.module, three.module]
-    pool.learn(two, Counter({"arith.addi": 2, "a": 1}), Counter({"arith.muli": 1}))  # a new pair
-    assert pool.kept == [one.module, three.module, two.module]
     (first, second) = pool.functions(1, 2, 0)
     assert first.module is pool.seeds[0]
     assert text_of(second.module) != text_of(first.module)
+
+    def breaks(*arguments: object) -> None:
+        monkeypatch.undo()
+        raise IndexError("beyond")
+
+    monkeypatch.setattr(mutated, "mutant", breaks)
+    assert len(list(pool.functions(1, 2, 0))) == 2
+    assert pool.errors == {"internal error in breaks of test_mutated.py: IndexError: beyond; please report it": 1}
 
 
 @pytest.mark.torch_mlir

@@ -448,3 +448,15 @@ def test_an_invalid_op_inside_a_mask_is_an_error_of_this_op(op: str, message: st
     )
     with pytest.raises(hu.VerifyError, match=message):
         hu.parse(text)
+
+
+@each_row(("2x2xi32", "2x1xi32"), ("2x1xi32", "2x2xi32"))
+def test_a_mask_without_an_op_chooses_between_values_of_one_type(yielded: str, passthru: str) -> None:
+    """MLIR accepts other types in the generic form."""
+    signature = f"(%m: vector<2x2xi1>, %x: vector<{yielded}>, %p: vector<{passthru}>) -> vector<2x2xi32>"
+    body = f"""%0 = "vector.mask"(%m, %p) ({{ "vector.yield"(%x) : (vector<{yielded}>) -> () }})
+      : (vector<2x2xi1>, vector<{passthru}>) -> vector<2x2xi32>
+    return %0 : vector<2x2xi32>"""
+    given = (np.zeros([2, int(type_[2])], np.int32) for type_ in (yielded, passthru))
+    with pytest.raises(hu.Unsupported, match=f"cannot choose from 'vector<{yielded}>' and 'vector<{passthru}>' for"):
+        run(signature, body, np.ones((2, 2), bool), *given)
