@@ -253,8 +253,8 @@ def wrong_attributes(function: Operation, arguments: int, results: int) -> str |
             for key, attribute in dictionary.entries if isinstance(dictionary, DictionaryAttr) else ():
                 if "." not in key:
                     return f"{what}s may only have dialect attributes"
-                dialect = default_registry().dialects.get(key.partition(".")[0]) if what == "argument" else None
-                rule = None if dialect is None else dialect.argument_rule
+                dialect: d.Dialect | None = default_registry().dialects.get(key.partition(".")[0])
+                rule = None if dialect is None or what != "argument" else dialect.argument_rule
                 problem = None if rule is None else rule(function, key, attribute)
                 if problem is not None:
                     return problem
