@@ -66,7 +66,8 @@ class Call(NamedTuple):
 EVERY: Mapping[str, Call] = {
     "run": Call(("run", "add.mlir", *TWO), 0, ("add.mlir",)),
     "run --trace": Call(
-        ("run", "add.mlir", "--trace", *TWO, "--npz=out/trace", "--html=out/trace.html", "--annotate=out/add.mlir"),
+        ("run", "add.mlir", "--trace", *TWO, "--npz=out/trace", "--html=out/trace.html", "--annotate=out/add.mlir",
+         "--perfetto=out/steps.json"),
         0,
         ("add.mlir",),
         ("out/trace/values.npz", "out/trace/index.json", "out/trace.html", "out/add.mlir"),

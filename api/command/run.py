@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from halfulp.command import calls
@@ -26,6 +27,7 @@ from halfulp.interp.values.value import Value
 from halfulp.running import RunKeywords, run, run_options
 
 if TYPE_CHECKING:
+    from halfulp.traces.record import Trace
     from halfulp.traces.values import TracedValue
 
 
@@ -101,12 +103,14 @@ def _run(
 
 
 _TRACE = """\
-Without --html, --annotate and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For
+Without the options below the trace goes to stdout, step by step. The results follow, as run prints them. For
 a value of more than 16 elements, the trace shows the first elements, the minimum, the maximum, and the counts of NaNs,
 infinities and poison. If the program stops early, the trace ends there.
 
   --html page.html   one page without other files: the source, and the steps of each line
   --annotate g.mlir  the program, with the values of each op in a comment behind its line: it stays MLIR
+  --perfetto t.json  trace events, for ui.perfetto.dev: the ops as slices with their values; time counts steps
+  --node-data n.json node data of Model Explorer: the largest error of each op in ulp; needs --shadow
   --npz DIR          DIR/values.npz: the raw codes of every value; DIR/index.json: op, place, type and poison of each
 """
 
@@ -118,6 +122,8 @@ class TraceArguments(calls.FunctionResultOptions):
     trace: bool = flag("show every op that runs")
     html: str | None = option("FILE", "write the trace as an HTML page")
     annotate: str | None = option("FILE", "write the program with the values of the ops as comments")
+    perfetto: str | None = option("FILE", "write the trace as trace events of JSON, for ui.perfetto.dev")
+    node_data: str | None = option("FILE", "with --shadow: write the errors of the ops as node data of Model Explorer")
     npz: str | None = option("DIR", "write all values of the trace to this folder")
     shadow: bool = flag("also run with exact real arithmetic and report the errors of ops and results")
     shadow_in: str | None = choice(
@@ -125,6 +131,17 @@ class TraceArguments(calls.FunctionResultOptions):
         "like --shadow, but with numbers of that format instead of exact ones: cheaper, but they have errors too",
     )
     max_rows: int | None = amount("the number of steps to keep (default: 5000)")
+
+
+_FILES: Mapping[str, Callable[[Trace], str]] = MappingProxyType(
+    {
+        "html": lambda traced: traced.html(),
+        "annotate": lambda traced: traced.annotated(),
+        "perfetto": lambda traced: traced.perfetto(),
+        "node_data": lambda traced: traced.node_data(),
+    }
+)
+"""The options that name a file for a trace, each with the function that returns its text."""
 
 
 def trace_program(arguments: TraceArguments, sources: Sources) -> int:
@@ -135,6 +152,9 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
 
     keywords = calls.run_keywords(arguments)
     calls.check_outputs(arguments)
+    files = {name: place for name in _FILES if (place := getattr(arguments, name)) is not None}
+    if "node_data" in files and not (arguments.shadow or arguments.shadow_in):
+        raise InputError("--node-data has the errors of ops", hint="give --shadow, too")
     module = read(arguments.file, sources).program()
     given = calls.given(module, arguments, sources)
     traced = trace(
@@ -145,11 +165,9 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
         shadow=arguments.shadow_in or arguments.shadow,
         **keywords,
     )
-    if arguments.html is not None:
-        write_file(arguments.html, traced.html().encode("utf-8"))
-    if arguments.annotate is not None:
-        write_file(arguments.annotate, traced.annotated().encode("utf-8", "surrogateescape"))
-    printed = {arguments.html, arguments.annotate, arguments.npz} == {None} and not arguments.json
+    for name, place in files.items():
+        write_file(place, _FILES[name](traced).encode("utf-8", "surrogateescape"))
+    printed = not files and arguments.npz is None and not arguments.json
     if printed:
         write("".join(f"{line}\n" for line in step_lines(traced)))
     more = {"trace": trace_record(traced, seen_record, origin_record)} if arguments.json else {}

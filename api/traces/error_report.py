@@ -140,6 +140,13 @@ class RunErrors:
         """The errors of each op. `worst` returns their effect on a result."""
         return tuple([self._op_error(ran, nan, nan) for ran in self._shadows.figures])
 
+    def by_op(self) -> Iterator[tuple[Operation, ShadowFigures]]:
+        """Yield ops with their figures. Those of an op that runs inside of another one, such as the addition of a sum,
+        belong to both.
+        """
+        for ran, figures in self._shadows.figures.items():
+            yield from ((op, figures) for op in dict.fromkeys(ran))
+
     @property
     def largest(self) -> error_text.ResultError | None:
         """The result with the largest known error; None if nothing is known about any result."""

@@ -27,94 +27,19 @@ from halfulp.conformance.files import replaced, temporary_name
 from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import SSAValue
-from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.measuring.metrics import Metric
 from halfulp.release import VERSION
 from halfulp.semantics import SEMANTICS_VERSION
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.traces.error_text import Site, step_text
+from halfulp.traces.steps import Step, birth_text, is_unwritten, listed_births
 from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at, summary
+from halfulp.traces.views import as_text, events, node_data
 
 if TYPE_CHECKING:
     from halfulp.traces.error_report import RunErrors
     from halfulp.traces.error_text import Ranking, StoryStep
-
-
-@dataclass(slots=True, eq=False)
-class Birth:
-    """Poison that a step made: the reason and the first element (``origin``), and the number of elements."""
-
-    origin: Origin
-    count: int
-
-
-@dataclass(slots=True, eq=False)
-class Step:
-    """One row of a trace: an op that ran, or, if ``ends`` is True, the end of a call or of an op with regions.
-
-    ``number``: counts from 1. ``depth``: the number of calls around it. ``births``: the poison that first appeared in
-    this step. ``undefined``: why the behaviour of the step is undefined, or why it failed; otherwise empty. ``branch``:
-    the target of a branch: a block, a function, then or else. ``trips``: the number of iterations of a loop so far.
-    ``lanes``: in a batch, the lanes that ran it, if not all lanes did: their number, and the first few. ``errors``: in
-    a run with shadows, the effect of the step on the exactness of numbers.
-    """
-
-    number: int
-    site: Site
-    depth: int
-    ends: bool = False
-    operands: tuple[TracedValue, ...] = ()
-    results: tuple[TracedValue, ...] = ()
-    births: tuple[Birth, ...] = ()
-    undefined: str | None = None
-    branch: str | None = None
-    trips: int | None = None
-    lanes: tuple[int, tuple[int, ...]] | None = None
-    errors: ShadowFigures | None = None
-
-    @property
-    def op(self) -> str:
-        """Return the name of the op."""
-        return self.site.op
-
-    @property
-    def location(self) -> str:
-        """Return ``file:line:column``, or an empty text."""
-        return self.site.place
-
-    @property
-    def line(self) -> int | None:
-        """Return the line number in the source that the trace shows."""
-        return self.site.line
-
-    @property
-    def source(self) -> str:
-        """Return the text of that line."""
-        return self.site.source
-
-    @property
-    def function(self) -> str:
-        """Return the function that the op is in."""
-        return self.site.function
-
-    @property
-    def where(self) -> str:
-        """Return the target of a branch as text; it is empty for most ops."""
-        parts = [self.branch] if self.branch else []
-        if self.trips is not None:
-            parts.append(f"{self.trips} trip{'s'[: self.trips != 1]}")
-        return ", ".join(parts)
-
-    @property
-    def lanes_text(self) -> str:
-        """Return the text of the lanes; an empty text if all lanes ran the step."""
-        if self.lanes is None:
-            return ""
-        count, first = self.lanes
-        if count > len(first):
-            return f"{count} lanes, the first is {first[0]}"
-        return f"lane{'s'[: count > 1]} {', '.join(map(str, first))}"
 
 
 @dataclass(eq=False, repr=False)
@@ -196,6 +121,21 @@ class Trace:
         if not self.lines:
             raise Unsupported("the program has no text to annotate", hint="write the trace without it, or with --html")
         return "\n".join(annotated_lines(self))
+
+    def node_data(self) -> str:
+        """Return a file of node data for Model Explorer: the largest error of each op in ulp, with colours. Open the
+        program there, and then this file.
+
+        Raises ValueError for a trace without shadows.
+        """
+        return as_text(node_data(self._report().by_op()))
+
+    def perfetto(self) -> str:
+        """Return the steps as trace events of JSON, which ui.perfetto.dev and chrome://tracing open: a slice for each
+        op with its values, instant events for poison, and the errors in ulp of a run with shadows. Time counts steps.
+        """
+        title = f"{self.function} ({self.file}), {self.numerics}"
+        return as_text(events(self.steps, self.rows, title, self.function))
 
     def worst(self, count: int = 5, *, metric: Metric = "ulp") -> Ranking:
         """Return the ops whose own errors contribute most to the result with the largest error.
@@ -362,23 +302,6 @@ def poison_sources(step: Step) -> list[Origin]:
 
 def _values(values: Sequence[TracedValue]) -> list[str]:
     return list(dict.fromkeys(f"{value.name} {value}" for value in values))
-
-
-def is_unwritten(birth: Birth) -> bool:
-    """Tell whether poison is that of a new tensor or buffer, whose elements were not written yet."""
-    return birth.origin.reason == f"an element of {birth.origin.op} was never written"
-
-
-def listed_births(step: Step) -> list[Birth]:
-    """Return the new poison that is shown with a step: all except the poison of new memory."""
-    return [birth for birth in step.births if not is_unwritten(birth)]
-
-
-def birth_text(birth: Birth) -> str:
-    """Return a text that says why poison first appeared, and in how many elements."""
-    element = list(birth.origin.element)
-    elements = f" ({plural(birth.count, 'element')}, the first {element})" if element else ""
-    return f"{birth.origin.reason}{elements}"
 
 
 def origin_text(origin: Origin) -> str:

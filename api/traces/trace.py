@@ -27,7 +27,8 @@ from halfulp.running import TraceKeywords, find_entry, run_options, run_with, ta
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
 from halfulp.traces.error_text import Site, SiteNames, labelled
-from halfulp.traces.record import Archive, Birth, Step, Trace, is_unwritten
+from halfulp.traces.record import Archive, Trace
+from halfulp.traces.steps import Birth, Step, is_unwritten
 from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at
 
 MOST_ROWS = 5000
