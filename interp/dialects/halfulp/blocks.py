@@ -53,7 +53,7 @@ def verify(op: Operation) -> str | None:
     """Return what is wrong with a halfulp.quantize_blocks, or None."""
     recipe = op.prop("recipe", at.StringAttr)
     if recipe.value not in RECIPES and recipe.value not in ALIASES:
-        known = [*ALIASES, *RECIPES]
+        known = [*ALIASES, *(name for name, rules in RECIPES.items() if not rules.noise)]
         message = f"recipe is '{recipe.value}', but must be one of {', '.join(known)}"
         return with_hint(message, did_you_mean(recipe.value, known))
     rules, axis, block, given, levels = block_request(op)
