@@ -2,7 +2,7 @@
 
     python tests/triton_random.py FIRST COUNT    compares the kernels with these numbers for all targets
 
-The kernels have loads, elementwise ops, reductions, scans, and dots of small tiles.
+The kernels have loads, elementwise ops, reductions, scans, loops, floats of 8 bits, atomics, and dots of small tiles.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ FLOATS = ("fp32", "fp32", "fp32", "fp16", "bf16")
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 MOST_ELEMENTS = 2048
 DTYPES = {"fp32": "tl.float32", "fp16": "tl.float16", "bf16": "tl.bfloat16", "i32": "tl.int32"}
+FLOATS_OF_8 = {"fp8e4nv": "tl.float8e4nv", "fp8e5": "tl.float8e5"}
 
 
 class Node(NamedTuple):
@@ -121,15 +122,62 @@ class _Writer:
         at = f"i{self._count}"
         self.kernel.lines.append(f"{at} = {self._places(shape)}")
         mask = ""
-        if self._random.random() < 0.35:
+        if dtype not in FLOATS_OF_8 and self._random.random() < 0.35:
             kept = self._random.choice((f"{at} < {self._random.randrange(size + 1)}", f"{at} % 3 != 1"))
             mask = f", mask={kept}, other={self._random.choice(('0', '1', '3', '-2'))}"
         return self._line(f"tl.load({memory.name} + {at}{mask})", dtype, shape)
+
+    def widened(self, shape: tuple[int, ...]) -> None:
+        """Load floats of 8 bits, and convert them."""
+        node = self.load(self._random.choice(list(FLOATS_OF_8)), shape)
+        self._values.remove(node)
+        to = self._random.choice(("fp32", "fp16", "bf16"))
+        self._line(f"{node.name}.to({DTYPES[to]})", to, shape)
+
+    def loop(self) -> None:
+        """Carry a value through a loop, with a number of iterations that the compiler may know."""
+        found = [each for each in self._values if each.dtype != "i32"]
+        if not found:
+            return
+        node = self._random.choice(found)
+        count = str(self._random.randint(1, 5))
+        if self._random.random() < 0.6:
+            memory = Memory(f"p{len(self.kernel.inputs)}", "i32", 1)
+            self.kernel.inputs.append(memory)
+            count = f"n{self._count}"
+            self.kernel.lines.append(f"{count} = tl.load({memory.name}) & 3")
+        other, third = self._alike(node), self._alike(node)
+        held = f"v{self._count + 1}"
+        forms = [f"{held} + {node.name} * {other}", f"{held} * {other} + {third}", f"{third} - {held} * {node.name}",
+                 f"tl.maximum({held}, {other}) * {node.name}", f"{held} + {other} * k", f"{held} * {held} - {other}"]  # fmt: skip
+        if node.shape and node.dtype == "fp32":
+            axis = self._random.randrange(len(node.shape))
+            forms += [f"{held} + tl.sum({node.name} * {held}, axis={axis}, keep_dims=True)"] * 3
+        size = 1
+        for each in node.shape:
+            size *= each
+        if node.shape:
+            memory = Memory(f"p{len(self.kernel.inputs)}", node.dtype, 5 * size)
+            self.kernel.inputs.append(memory)
+            at = f"i{self._count}"
+            self.kernel.lines.append(f"{at} = {self._places(node.shape)}")
+            forms += [f"{held} + tl.load({memory.name} + {at} + k * {size})"] * 2
+            forms += [f"{held} + {node.name} * tl.load({memory.name} + {at} + k * {size})"] * 2
+        self._line(
+            f"{node.name} + 0.0" if self._random.random() < 0.5 else f"{node.name} * 0.5", node.dtype, node.shape
+        )
+        self.kernel.lines += [
+            f"for k in range({count}):",
+            f"    {held} = ({self._random.choice(forms)}).to({DTYPES[node.dtype]})",
+        ]
 
     def store(self, node: Node) -> None:
         size = 1
         for each in node.shape:
             size *= each
+        if node.dtype in ("fp32", "fp16") and self._random.random() < 0.15:
+            to = self._random.choice(list(FLOATS_OF_8))
+            node = node._replace(name=f"{node.name}.to({FLOATS_OF_8[to]})", dtype=to)
         memory = Memory(f"q{len(self.kernel.outputs)}", node.dtype, size)
         self.kernel.outputs.append(memory)
         if not node.shape:
@@ -141,6 +189,9 @@ class _Writer:
         if node.dtype == "i32" and self._random.random() < 0.4:
             op = self._random.choice(("add", "max", "min", "xor", "or", "and"))
             self.kernel.lines.append(f"tl.atomic_{op}({memory.name} + {at} // 2, {node.name})")
+            return
+        if node.dtype == "fp32" and self._random.random() < 0.15:
+            self.kernel.lines.append(f"tl.atomic_add({memory.name} + {at} // 2, {node.name})")
             return
         mask = f", mask={at} % 5 != 2" if self._random.random() < 0.3 else ""
         self.kernel.lines.append(f"tl.store({memory.name} + {at}, {node.name}{mask})")
@@ -256,8 +307,11 @@ def random_kernel(seed: int, dots: bool) -> Kernel:
     else:
         shape = writer._shape()
         for _ in range(choose.randint(1, 3)):
-            writer.load(choose.choice((*FLOATS, "i32")), shape)
-    steps = [writer.elementwise] * 5 + [writer.reduce] * 3 + [writer.scan, writer.cast, writer.move]
+            if choose.random() < 0.15:
+                writer.widened(shape)
+            else:
+                writer.load(choose.choice((*FLOATS, "i32")), shape)
+    steps = [writer.elementwise] * 5 + [writer.reduce] * 3 + [writer.loop, writer.scan, writer.cast, writer.move]
     for _ in range(choose.randint(2, 8)):
         choose.choice(steps)()
     values = writer._values
@@ -285,7 +339,10 @@ def _maximum(a, b):
 """
 TARGETS = {"cuda:90": ("cuda", 90, 32), "hip:gfx942": ("hip", "gfx942", 64)}
 CHIPS = {"cuda:90": "sm_90", "hip:gfx942": "gfx942"}
-ELEMENTS: dict[str, Any] = {"fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32}
+ELEMENTS: dict[str, Any] = {
+    "fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32,
+    "fp8e4nv": ml_dtypes.float8_e4m3fn, "fp8e5": ml_dtypes.float8_e5m2,
+}  # fmt: skip
 Array = npt.NDArray[Any]
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from warp_text import Instruction, Type
@@ -185,3 +186,41 @@ def mma(machine: Machine, op: str, groups: list[list[str]], read: Read, write: W
     made = unit(machine, "mma", a, b, d, (16, 8, int(found[1])), parts)
     for word, value in zip(groups[0], made, strict=True):
         write(word, value)
+
+
+# --- conversions ------------------------------------------------------------------------------------------------------
+
+_OF_8: dict[str, tuple[Any, float]] = {
+    "e4m3x2": (ml_dtypes.float8_e4m3fn, 448.0),
+    "e5m2x2": (ml_dtypes.float8_e5m2, 57344.0),
+}
+"""The types of pairs of floats of 8 bits, and their largest numbers."""
+
+
+def convert_pairs(parts: Sequence[str], groups: Sequence[Sequence[str]], read: Read, write: Write) -> None:
+    """cvt to and from pairs of floats of 8 bits, by ml_dtypes; a number that is too large becomes the largest one."""
+    result, source = parts[-2:]
+    if result in _OF_8:
+        dtype, most = _OF_8[result]
+        if source == "f32":
+            upper, lower = (read(group[0], 32).view(np.float32) for group in groups[1:3])
+        else:
+            word = read(groups[1][0], 32)
+            lower, upper = (
+                (word >> np.uint32(16 * half) & np.uint32(0xFFFF)).astype(np.uint16).view(np.float16) for half in (0, 1)
+            )
+        codes = []
+        for value in (lower, upper):
+            with np.errstate(all="ignore"):
+                narrow = np.clip(value, -most, most).astype(dtype).view(np.uint8)
+            codes.append(np.where(np.isnan(value), 0x7F, narrow).astype(np.uint16))
+        write(groups[0][0], codes[0] | codes[1] << np.uint16(8))
+        return
+    if source not in _OF_8 or result != "f16x2":
+        raise NotImplementedError(".".join(parts))
+    pair = read(groups[1][0], 16)
+    halves = [
+        (pair >> np.uint16(8 * half)).astype(np.uint8).view(_OF_8[source][0]).astype(np.float16).view(np.uint16)
+        for half in (0, 1)
+    ]
+    write(groups[0][0], halves[0].astype(np.uint32) | halves[1].astype(np.uint32) << np.uint32(16))

@@ -376,6 +376,8 @@ class Machine:
             return (np.minimum if rule == "umin" else np.maximum)(a, b)
         if rule in ("exch", "xchg"):
             return b
+        if rule == "fadd":
+            return a + b
         return _INTEGER[rule](a, b)
 
     # --- calls ---
@@ -395,6 +397,11 @@ class Machine:
     def take(self, value: Array, lanes: Array) -> Array:
         """Return what other lanes of the same warp hold."""
         return value[self.warp * self.lanes + lanes]
+
+    @property
+    def first_active(self) -> Array:
+        """The first lane that runs of the warp of each thread."""
+        return np.repeat(self._active.reshape(-1, self.lanes).argmax(axis=1), self.lanes)
 
     def _shuffle(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
         _, value, step, clamp = values
@@ -513,6 +520,13 @@ class Machine:
         words = bits.reshape(-1, self.lanes).astype(np.uint64) << np.arange(self.lanes, dtype=np.uint64)
         return np.repeat(np.bitwise_or.reduce(words, axis=1), self.lanes).astype(dtype_of(each.type))
 
+    def _lanes_below(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
+        first = 32 if name.endswith("hi") else 0
+        below = (np.uint64(1) << np.clip(self.lane - first, 0, 32).astype(np.uint64)) - np.uint64(1)
+        held = (values[0].astype(np.uint64) & below).view(np.uint8).reshape(self.threads, 8)
+        counted: Array = np.unpackbits(held, axis=1).sum(axis=1).astype(np.uint32) + values[1]
+        return counted
+
     def _prmt(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
         first, second, chosen = values
         whole = first.astype(np.uint64) | second.astype(np.uint64) << np.uint64(32)
@@ -561,7 +575,7 @@ class Machine:
         return made if each.type.kind == "s" else made[0] if made else None
 
     def _ptx(self, text: str, slots: list[Any], sizes: Sequence[int]) -> None:
-        active = self._active
+        active, text = self._active, re.sub(r"^\{\s+", "", text)
         if text[0] == "@":
             guard, text = text.split(None, 1)
             negated = guard[1] == "!"
@@ -610,6 +624,8 @@ class Machine:
             wide = read(groups[1][0], 16).view(source).astype(np.float32)
             with np.errstate(all="ignore"):
                 write(groups[0][0], wide.astype(result).view(np.uint16))
+        elif parts[0] == "cvt" and ("e4m3x2" in parts or "e5m2x2" in parts):
+            warp_units.convert_pairs(parts, groups, read, write)
         elif op.startswith("mma.sync"):
             warp_units.mma(self, op, groups, read, write)
         elif op.startswith("wgmma.mma"):
@@ -712,6 +728,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "llvm.amdgcn.wave.barrier": lambda *_: None,
     "llvm.amdgcn.sched": lambda *_: None,
     "llvm.amdgcn.s.setprio": lambda *_: None,
+    "llvm.amdgcn.s.setreg": lambda *_: None,  # conversions saturate, as the software around them asks for
     "llvm.assume": lambda *_: None,
     "llvm.lifetime": lambda *_: None,
     "__nvvm_reflect": _constant(0),
@@ -723,12 +740,13 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "llvm.amdgcn.ds.bpermute": Machine._permute,
     "llvm.amdgcn.perm": Machine._bytes_permuted,
     "llvm.amdgcn.ballot": Machine._ballot,
+    "llvm.amdgcn.mbcnt": Machine._lanes_below,
     "llvm.ctpop": _by_element(
         lambda a: np.unpackbits(a.view(np.uint8).reshape(len(a), -1), axis=1).sum(axis=1).astype(a.dtype)
     ),
     "llvm.nvvm.prmt": Machine._prmt,
     "llvm.amdgcn.mfma": lambda m, e, n, v: warp_units.mfma(m, e, n, v),
-    "llvm.amdgcn.readfirstlane": lambda m, e, n, v: m.take(v[0], np.zeros(m.threads, np.intp)),
+    "llvm.amdgcn.readfirstlane": lambda m, e, n, v: m.take(v[0], m.first_active),
     "llvm.amdgcn.readlane": lambda m, e, n, v: m.take(v[0], v[1].astype(np.intp)),
     "llvm.amdgcn.make.buffer.rsrc": lambda m, e, n, v: v[0],
     "llvm.amdgcn.raw.ptr.buffer.load": Machine._buffer_load,

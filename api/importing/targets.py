@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -198,5 +199,8 @@ def _ops(name: str, element: tuple[int, ...], one: TargetRun, other: TargetRun) 
 
 
 def _key(op: OpError) -> tuple[str, str]:
-    """Return the line of the kernel and the name of an op, which are those of the same op for another target."""
-    return op.place, op.op
+    """Return the line of the kernel and the name of an op, which are those of the same op for another target. For a
+    part of an op, such as a dot, both are named.
+    """
+    around = re.match(rf'{re.escape(op.op)} of (?:[^=]* = )?"?([\w.]+)', op.source)
+    return op.place, f"{op.op} of {around[1]}" if around else op.op

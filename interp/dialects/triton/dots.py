@@ -16,6 +16,7 @@ from halfulp.fp_formats.paths import fast
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.triton.casts import unpacked
 from halfulp.interp.dialects.triton.compiling import opened
+from halfulp.interp.dialects.triton.exact_dots import recording
 from halfulp.interp.dialects.triton.instructions import DROPPED, Instruction, instruction_of
 from halfulp.interp.dialects.triton.local import TOKEN, OnSlots, element_of, read_slot, segmented, shape_of
 from halfulp.interp.dialects.triton.rules import integer_of, optional, sizes_of
@@ -23,7 +24,7 @@ from halfulp.interp.dialects.triton.targets import encoding_of, target_of
 from halfulp.interp.dialects.triton.types import MemDescType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, unsupported
-from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
@@ -77,8 +78,8 @@ def _check_elements(op: Operation) -> tuple[str, str, str]:
     return a, b, c
 
 
-def _dot(op: Operation, settings: Settings) -> Function:
-    names = _check_elements(op)
+def _dot(op: Operation, compiler: Compiler) -> Function:
+    settings, names = compiler.settings, _check_elements(op)
     target = target_of(op) if encoding_of(op.results[0].type) is not None else None
     if target is None:
         rows, columns = sizes_of(op.results[0].type)[-2:]
@@ -89,7 +90,7 @@ def _dot(op: Operation, settings: Settings) -> Function:
         instruction = instruction_of(op, encoding_of(op.results[0].type), target, settings, names)
     inexact = target is None and names[2] in FORMATS
     types = [value.type for value in op.operands]
-    promoted = _promotion(op, names)
+    promoted, record = _promotion(op, names), recording(op, compiler)
 
     def dot(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         a, b, c, *used = [read_slot(op, run, slot, type_) for slot, type_ in zip(slots, types, strict=True)]
@@ -107,7 +108,8 @@ def _dot(op: Operation, settings: Settings) -> Function:
                 codes = fast.add(FORMATS[names[2]], partial, codes).codes
         else:
             codes = _multiplied(op, run, instruction, sides, c.bits)
-        return (_finished(op, run, settings, codes, (a, b, c), inexact),)
+        made = _finished(op, run, settings, codes, (a, b, c), inexact)
+        return (made if record is None else record(run, a, b, c, made),)
 
     return dot
 
@@ -245,7 +247,8 @@ def _dot_scaled(op: Operation, settings: Settings) -> Function:
 def _matrix_unit(scaled: bool) -> OnValues:
     """tcgen05: D lies in tensor memory, and takes part in the sum if the flag says so."""
 
-    def build(op: Operation, settings: Settings) -> OnSlots:
+    def build(op: Operation, compiler: Compiler) -> OnSlots:
+        settings = compiler.settings
         target, places = target_of(op), segmented(op, op.operands)
         a, b, d = (places[number][0].type for number in range(3))
         if target is None:
@@ -257,6 +260,7 @@ def _matrix_unit(scaled: bool) -> OnValues:
         encoding = d.encoding if isinstance(d, MemDescType) else None
         tile, model = instruction_of(op, encoding, target, settings, (*kinds, str(element_of(d))))
         instruction = Instruction(replace(tile, scale="f8E8M0FNU", block=_BLOCK) if scaled else tile, model)
+        record = None if scaled else recording(op, compiler)
 
         def multiply(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
             given = segmented(op, slots)
@@ -270,12 +274,13 @@ def _matrix_unit(scaled: bool) -> OnValues:
                 sides = _sides(op, (x, y), instruction, kinds, scales)
                 c = _if_used(c, used)
                 codes = _multiplied(op, run, instruction, sides, c.bits)
-                given[2][0].store(_finished(op, run, settings, codes, (x, y, c, *scales), False))
+                made = _finished(op, run, settings, codes, (x, y, c, *scales), False)
+                given[2][0].store(made if record is None else record(run, x, y, c, made))
             return (TOKEN,) * len(op.results)
 
         return multiply
 
-    return OnValues(build, raw=True, no_lanes=True)
+    return OnValues(build, raw=True, no_lanes=True, of_module=True)
 
 
 def _sides(
@@ -295,4 +300,5 @@ def _sides(
 _ORDERING = 3
 """The place of the token that an instruction waits for."""
 MMA, SCALED_MMA = _matrix_unit(False), _matrix_unit(True)
-DOT, DOT_SCALED = OnValues(_dot, raw=True, no_lanes=True), OnValues(_dot_scaled)
+DOT = OnValues(_dot, raw=True, no_lanes=True, of_module=True)
+DOT_SCALED = OnValues(_dot_scaled)

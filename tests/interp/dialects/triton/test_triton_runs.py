@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tables import each_row
 import halfulp as hu
 from halfulp.command.main import main
 from halfulp.interp.dialects.triton import launching
+from halfulp.interp.run.shadows import shadow_of
 
 PROGRAM = """
 tt.func public @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>) {{
@@ -332,6 +334,30 @@ def test_shadows_go_through_memory() -> None:
     lines = list(traced.errors.lines())
     assert lines[0].endswith("argument[0]: tensor<8xf32>: exact")
     assert "argument[1]: tensor<8xf32>: largest error -0.00781 ulp" in lines[1]
+
+
+def test_the_shadow_of_a_dot_is_the_exact_sum() -> None:
+    codes = np.random.default_rng(3).integers(0, 126, (16, 16)).astype(np.uint8)
+    a, out = codes.view(ml_dtypes.float8_e4m3fn), hu.Buffer.from_numpy(np.zeros((16, 16), np.float32))
+    # In sequence by fused multiply-adds, which round after each product.
+    errors = hu.trace(DOT, a, out, grid=1, shadow=True, mma="ieee").errors
+    assert errors is not None
+    shadow = shadow_of(errors.ends["argument[1]"])
+    assert shadow is not None
+    numbers = [[Fraction(float(each)) for each in row] for row in a]
+    exact = [
+        sum((x * y for x, y in zip(row, column, strict=True)), Fraction(1, 2))
+        for row in numbers
+        for column in zip(*numbers, strict=True)
+    ]
+    found = errors.ends["argument[1]"].numpy().reshape(-1)
+    assert any(Fraction(float(each)) != right for each, right in zip(found, exact, strict=True))
+    for each, right, error, radius in zip(
+        found, exact, shadow.error.reshape(-1), shadow.radius.reshape(-1), strict=True
+    ):
+        assert abs(Fraction(float(each)) + Fraction(float(error)) - right) <= Fraction(float(radius))
+        assert radius <= 2.0**-50 * float(right)
+    assert "of %d = tt.dot %a, %a, %c" in "\n".join(errors.lines())
 
 
 # --- launches ---------------------------------------------------------------------------------------------------------
