@@ -16,6 +16,7 @@ import linecache
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields
@@ -740,6 +741,16 @@ def rules_of_reports() -> str:
     )
 
 
+# --- packages ---------------------------------------------------------------------------------------------------------
+
+
+def dependencies() -> str:
+    """Return the table of the packages that halfulp needs, with their lowest versions."""
+    needed = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    named = (re.fullmatch(r"([\w-]+)>=([\d.]+)(?:; (.*))?", each) for each in needed)
+    return table(("package", "lowest version", "if"), ((m[1], m[2], m[3] or "") for m in named if m))
+
+
 # --- recorded results -------------------------------------------------------------------------------------------------
 
 
@@ -801,6 +812,7 @@ BLOCKS = {
         commands,
         error_codes,
         rules_of_reports,
+        dependencies,
         api,
         mlir_tests,
         public_reports,

@@ -170,6 +170,19 @@ def test_no_text_installs_halfulp_from_an_index() -> None:
     assert not FROM_AN_INDEX.search("`pip install .` installs the package `halfulp`")
 
 
+def test_the_conda_recipe_needs_what_the_wheel_needs() -> None:
+    project = pyproject()["project"]
+    text = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    needed = re.findall(r"^    - (\S+) >=(\S+)$", text.partition("  run:\n")[2].partition("\ntests:")[0], re.MULTILINE)
+    declared = [re.match(r"([\w-]+)>=([\d.]+)", each) for each in project["dependencies"]]
+    assert dict(needed) == {m[1]: m[2] for m in declared if m} | {
+        "python": project["requires-python"].removeprefix(">=")
+    }
+    assert f'version: "{project["version"]}"' in text
+    (script,) = project["scripts"].items()
+    assert f"- {' = '.join(script)}\n" in text
+
+
 def test_hints_name_extras_that_exist() -> None:
     extras = pyproject()["project"]["optional-dependencies"]
     texts = [path.read_text(encoding="utf-8") for path in modules().values()]
