@@ -82,8 +82,9 @@ def _nodes(function: Operation) -> Iterator[tuple[Operation, str]]:
 
 
 def events(steps: Sequence[Step], count: int, title: str, name: str) -> dict[str, Any]:
-    """Return the kept steps of a trace, of ``count`` steps in all, as trace events: a slice for each op, around the steps of its regions and of the
-    function that it calls; instant events where poison first appears; and counters of the errors.
+    """Return the kept steps of a trace, of ``count`` steps in all, as trace events: a slice for each op, around the
+    steps of its regions and of the function that it calls; instant events where poison first appears; and counters of
+    the errors.
 
     Time counts steps, a microsecond for each: the trace of a program is the same in every run.
     """
