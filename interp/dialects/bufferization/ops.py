@@ -299,7 +299,7 @@ bufferization.op(
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(d.inferred_type("updatedConditions", "retained", lambda types: (ty.I1,) * len(types)),),
     verify=verify_dealloc,
-    evaluate=OnValues(dealloc, raw=True, words=refused),
+    evaluate=OnValues(dealloc, raw=True, words=refused, no_lanes=True),
 )
 # What reads the tensor after it is wrong, and values do not show that.
 bufferization.op(

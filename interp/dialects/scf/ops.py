@@ -312,13 +312,17 @@ def _if(op: Operation, compiler: Compiler) -> Action:
     return choose
 
 
+_BEYOND = "its type does not have the value of the induction variable"
+
+
 def _for(op: Operation, compiler: Compiler) -> Action:
     """Return the action that runs scf.for: the induction variable takes lower, lower + step, … below upper; the step
-    must be positive.
+    must be positive, and the type must have the value after the last one, too (`SCFOps.td` of MLIR 24).
     """
     lower, upper, step, *initial = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.operands[0].type
     signed = "unsignedCmp" not in op.properties
+    most = (1 << (settings.width(type_) - signed)) - 1
 
     def trips(slots: Slots) -> range:
         start, end, stride = (
@@ -327,6 +331,9 @@ def _for(op: Operation, compiler: Compiler) -> Action:
         )
         if stride <= 0:
             raise undefined(op, f"the step is {stride}, but must be positive")
+        last = start + max(0, -((start - end) // stride)) * stride
+        if last > most:
+            raise undefined(op, f"the induction variable would become {last} after the last iteration. {_BEYOND}")
         return range(start, end, stride)
 
     return counted_loop(op, compiler, initial, trips)
@@ -343,9 +350,11 @@ def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
         for bound, name in zip(bounds, ("lower bound", "upper bound", "step"), strict=True):
             if isinstance(bound, Value) and bound.poison is not None:
                 raise undecided(bound, op, name, run.lanes)
-        count, wrong = trips(*bounds, width, signed)
+        count, wrong, beyond = trips(*bounds, width, signed)
         if wrong.any():
             raise in_lanes(undefined(op, "the step must be positive"), run.lanes, wrong)
+        if beyond.any():
+            raise in_lanes(undefined(op, f"after the last iteration: {_BEYOND}"), run.lanes, beyond)
         return slots[lower], count
 
     return loop_in_lanes(op, compiler, initial, begun, lambda slots: slots[step], (step,))

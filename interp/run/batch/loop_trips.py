@@ -24,25 +24,30 @@ _MANY = (1 << 64) - 1
 Number = int | Value
 
 
-def trips(lower: Number, upper: Number, step: Number, width: int, signed: bool) -> tuple[Number, Mask]:
-    """Return the number of iterations of a loop from ``lower`` to below ``upper`` in each lane, at most 2^64 - 1; and
-    the mask of the lanes whose step is not positive.
+def trips(lower: Number, upper: Number, step: Number, width: int, signed: bool) -> tuple[Number, Mask, Mask]:
+    """Return the number of iterations of a loop from ``lower`` to below ``upper`` in each lane, at most 2^64 - 1; the
+    mask of the lanes whose step is not positive; and that of the lanes in which the value after the last iteration,
+    ``lower`` plus that number of steps, has no code.
     """
+    most = (1 << (width - signed)) - 1
     bounds = (lower, upper, step)
     if width <= 64 and any(over_lanes(bound) for bound in bounds):
         start, end, stride = np.broadcast_arrays(*(_extended(bound, width, signed) for bound in bounds))
         offset = np.uint64(1 << 63 if signed else 0)
         start, end = start ^ offset, end ^ offset
         wrong = stride.view(np.int64) <= 0 if signed else stride == 0
-        some = end > start
-        counts = np.where(some, (end - start - np.uint64(1)) // np.where(wrong, np.uint64(1), stride), 0) + some
+        some, by = end > start, np.where(wrong, np.uint64(1), stride)
+        counts = np.where(some, (end - start - np.uint64(1)) // by, 0) + some
+        beyond = counts > ((np.uint64(most) ^ offset) - start) // by
     else:
         rows = np.broadcast_arrays(*(_whole(bound, width, signed) for bound in bounds))
         wrong = np.asarray(rows[2] <= 0)
-        each = zip(*(row.flat for row in rows), strict=True)
-        counted = [min(_MANY, max(0, -((low - high) // by))) if by > 0 else 0 for low, high, by in each]
-        counts = np.array(counted, np.uint64).reshape(wrong.shape)
-    return (Value(TRIPS, counts) if counts.ndim else int(counts)), wrong
+        each = list(zip(*(row.flat for row in rows), strict=True))
+        counted = [max(0, -((low - high) // by)) if by > 0 else 0 for low, high, by in each]
+        after = [low + count * by for (low, _, by), count in zip(each, counted, strict=True)]
+        beyond = np.array([last > most for last in after], np.bool_).reshape(wrong.shape)
+        counts = np.array([min(_MANY, count) for count in counted], np.uint64).reshape(wrong.shape)
+    return (Value(TRIPS, counts) if counts.ndim else int(counts)), wrong, beyond
 
 
 def _extended(bound: Number, width: int, signed: bool) -> npt.NDArray[np.uint64]:

@@ -592,14 +592,16 @@ class FunctionLowering:
         self, op: Operation, first: Word, end: Word, step: Word, initial: Sequence[Item], signed: bool = True
     ) -> None:
         """Make the machine code of a loop with one region, whose first argument counts from ``first`` by ``step`` to
-        below ``end``. The run stops at a step that is not positive. The other arguments are carried from trip to trip;
-        their values after the last trip are the results.
+        below ``end``. The run stops at a step that is not positive, and if the type does not have the value after the
+        last one. The other arguments are carried from trip to trip; their values after the last trip are the results.
         """
         emit, block = self.emit, op.regions[0].blocks[0]
         emit.stop_if(step.at_most(0, signed).held)
         # The number of trips fits the width, also where the next value of the induction variable would not.
         trips = (end - first - 1).divide(step, signed=False) + 1
         trips = first.less(end, signed).choose(trips, trips.of(0))
+        room = first.of((1 << (first.width - signed)) - 1) - first
+        emit.stop_if(room.divide(step, signed=False).less(trips, signed=False).held)
         arrive, follow = self.joint(op)
         left = emit.variable(trips.held.type)
         emit.set(left, trips.held)

@@ -74,3 +74,28 @@ def test_an_allocated_tensor_is_poison_or_a_copy() -> None:
     assert copied.numpy().tolist() == [0, 1, 2]
     with pytest.raises(hu.errors.LimitExceeded):
         run("alloc", THREE, 1 << 50)
+
+
+RETAINED = """func.func @f(%c: i1, %a: i32) -> i32 {
+  %0 = arith.constant 0 : index
+  %true = arith.constant true
+  %m = memref.alloc() : memref<2xi32>
+  memref.store %a, %m[%0] : memref<2xi32>
+  %r = scf.if %c -> memref<2xi32> {
+    %n = memref.alloc() : memref<2xi32>
+    memref.copy %m, %n : memref<2xi32> to memref<2xi32>
+    %base, %offset, %size, %stride = memref.extract_strided_metadata %n : memref<2xi32> -> memref<i32>, index, index, index
+    %k = bufferization.dealloc (%base : memref<i32>) if (%true) retain (%n : memref<2xi32>)
+    scf.yield %n : memref<2xi32>
+  } else {
+    scf.yield %m : memref<2xi32>
+  }
+  %x = memref.load %r[%0] : memref<2xi32>
+  return %x : i32
+}
+"""
+
+
+def test_retained_memory_stays_in_a_batch_too() -> None:
+    (result,) = hu.run(RETAINED, np.array([True, False, True]), np.array([1, 2, 3], np.int32), batch=True)
+    assert result.numpy().tolist() == [1, 2, 3]

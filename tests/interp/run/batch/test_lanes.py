@@ -229,19 +229,26 @@ def test_loops_of_any_width_count_right_up_to_the_ends_of_their_range(type_: str
     text = text.replace(" : index {", " {")
     least, most = -(1 << width - 1), (1 << width - 1) - 1
     rows = [
-        (least, most, max(1, most)),
+        (least, most - 1, most),
         (most - 1, most, 1),
         (least, least + 1, max(1, most)),
         (most, least, 1),
-        (least, most, max(1, most // 3 + 1)),
-        (0, most, max(1, most - 1)),
+        (least, least + 2 * (most // 3 + 1) + 1, most // 3 + 1),
+        (0, most - 1, most - 1),
         (most, most, 1),
     ]
+    beyond = [(least, most, most), (0, most, most - 1), (1, most, most)]
     if width == 1:  # no step is positive
         rows = [(a, b, 1) for a in (0, 1) for b in (0, 1)]
-    columns = [np.array([code & ((1 << width) - 1) for code in column], object) for column in zip(*rows, strict=True)]
-    values = [[Value.from_bits(int(code), type_) for code in column] for column in columns]
-    batch = [Value.from_bits(np.array(list(column), object), type_) for column in columns]
+
+    def given(rows: list[tuple[int, int, int]]) -> tuple[list[list[Value]], list[Value]]:
+        columns = [
+            np.array([code & ((1 << width) - 1) for code in column], object) for column in zip(*rows, strict=True)
+        ]
+        each = [[Value.from_bits(int(code), type_) for code in column] for column in columns]
+        return each, [Value.from_bits(np.array(list(column), object), type_) for column in columns]
+
+    values, batch = given(rows)
     module = parse_module(text)
     expected = alone(module, values)
     if width == 1:
@@ -253,6 +260,10 @@ def test_loops_of_any_width_count_right_up_to_the_ends_of_their_range(type_: str
     for lane, outcome in enumerate(expected):
         assert not isinstance(outcome, HalfulpError)
         assert [result.bits[lane].tolist() for result in results] == [one.bits.tolist() for one in outcome]
+    values, batch = given(beyond)
+    assert all(isinstance(outcome, UndefinedBehavior) for outcome in alone(module, values))
+    with pytest.raises(UndefinedBehavior, match=r"after the last iteration: .* \(lane 0; 3 of 3 lanes\)"):
+        run(module, *batch, batch=True)
 
 
 # --- undefined behaviour and poison -----------------------------------------------------------------------------------

@@ -250,8 +250,8 @@ def test_poison_as_an_argument() -> None:
 
 
 LOOPS = {
-    "bytes up to the largest": ("i8", -128, 127, 100),
-    "bytes, unsigned": ("i8", 3, 250, 100),
+    "bytes up to the largest": ("i8", -128, 127, 51),
+    "bytes, unsigned": ("i8", 3, 250, 84),
     "no trip": ("i8", 5, 5, 1),
     "from below zero": ("index", -3, 3, 2),
 }
@@ -274,8 +274,10 @@ def test_counted_loops(name: str) -> None:
     pair = both(text.replace(" : index {", " {"))
     pair.check(lambda: [of(first, type_), of(last, type_), of(step, type_), of(1000, "i64")])
     assert not pair.stopped
-    pair.check(lambda: [of(first, type_), of(last, type_), of(0, type_), of(1000, "i64")])
-    assert pair.stopped
+    steps = (0, 100) if name.startswith("bytes") else (0,)  # after a step of 100, i8 has no further value
+    for wrong in steps:
+        pair.check(lambda wrong=wrong: [of(first, type_), of(last, type_), of(wrong, type_), of(1000, "i64")])
+        assert pair.stopped
 
 
 _BETWEEN = """func.func @f(%n: i32, %k: i32) -> i32 {
