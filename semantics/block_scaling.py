@@ -5,7 +5,8 @@ Sources: OCP Microscaling Formats (MX) 1.0, sections 5.3, 6.1 and 6.3, for the r
 ``nvfp4``; _compute_exp of FBGEMM (fbgemm_gpu/triton/quantize.py) for ``stochastic``; NVIDIA TransformerEngine's
 reference quantiser for ``nvfp4-te``, and its kernel quantize_4over6_nvfp4.cuh for ``nvfp4-4over6``; its
 BlockwiseQuantizerReference for ``fp8-te``; act_quant of DeepSeek-V3, per_block_cast_to_fp8 of DeepGEMM,
-per_token_group_quant_fp8 of vLLM and torch_blockwise_scale_act_quant_lhs of torchao for the other ``fp8``.
+per_token_group_quant_fp8 of vLLM, per_token_group_quant_8bit of flashinfer and torch_blockwise_scale_act_quant_lhs of
+torchao for the other ``fp8``.
 
 An MX recipe is exact: the scale is a power of two that the largest magnitude of the block decides, and an element is
 the quotient, rounded once. An NVFP4 recipe is a chain of f32 operations, each rounded to nearest even, and only the
@@ -478,13 +479,13 @@ class _Single(NamedTuple):
     """The steps of a recipe with one scale of f32 for each block, each an operation of f32.
 
     ``least``: smaller magnitudes of a block count as this. ``steps``: "quotients" divides elements by the scale, amax /
-    max; "products" multiplies them by (1 / amax) * max; "inverses" multiplies them by max / amax, and the scale is the
-    inverse of that. ``power``: the scale is the next power of two above, or the factor that below. ``wide``: the factor
-    is (1 / amax) * max in f64, rounded to f32.
+    max; "reciprocals" multiplies them by 1 / scale; "products" multiplies them by (1 / amax) * max; "inverses"
+    multiplies them by max / amax, and the scale is the inverse of that. ``power``: the scale is the next power of two
+    above, or the factor that below. ``wide``: the factor is (1 / amax) * max in f64, rounded to f32.
     """
 
     least: float
-    steps: Literal["quotients", "products", "inverses"]
+    steps: Literal["quotients", "reciprocals", "products", "inverses"]
     power: bool = False
     wide: bool = False
 
@@ -512,7 +513,12 @@ def _fp8_levels(block: Codes, largest: Codes, source: FloatFormat, single: _Sing
         return _over(F32, _ONE, factors), factors
     scales = _over(F32, amax, largest)
     scales = _power_of_two(scales, up=True) if single.power else scales
-    return scales, scales if single.steps == "quotients" else _times(F32, _over(F32, _ONE, amax), largest)
+    factors = {
+        "quotients": lambda: scales,
+        "reciprocals": lambda: _over(F32, _ONE, scales),
+        "products": lambda: _times(F32, _over(F32, _ONE, amax), largest),
+    }
+    return scales, factors[single.steps]()
 
 
 def _in_f64(block: Codes, largest: Codes, least: float) -> Codes:
@@ -643,6 +649,12 @@ _TABLE = (
         "fp8-vllm-ue8m0",
         "as fp8-deepseek-ue8m0 with 1e-10",
         _Single(1e-10, "quotients", power=True),
+        "a is 1e-10",
+    ),
+    _fp8(
+        "fp8-flashinfer",
+        "as fp8-vllm, but the element is x * (1 / scale)",
+        _Single(1e-10, "reciprocals"),
         "a is 1e-10",
     ),
     _fp8(

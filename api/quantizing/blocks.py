@@ -167,8 +167,8 @@ def quantize_blocks(
     "stochastic" (FBGEMM's), which is like "floor" with a random number added to the largest magnitude of each block;
     "nvfp4" (torchao's order of operations), "nvfp4-te" (TransformerEngine's), and "nvfp4-4over6-mae" or
     "nvfp4-4over6-mse" (its choice between 4 and 6; "-256" and "-f16" may follow), with scales of f8E4M3FN, blocks of 16
-    and a scale for the tensor; "fp8-deepseek", "fp8-deepgemm", "fp8-vllm", "fp8-te" and "fp8-torchao" with scales of
-    f32 and blocks of 128. The page on quantising has the table of their rules.
+    and a scale for the tensor; "fp8-deepseek", "fp8-deepgemm", "fp8-vllm", "fp8-flashinfer", "fp8-te" and "fp8-torchao"
+    with scales of f32 and blocks of 128. The page on quantising has the table of their rules.
     ``block``: the number of elements of a block, if it is not that of the recipe; (rows, columns), such as (16, 16),
     for blocks along the last two dimensions.
     ``axis``: the dimension along which the blocks lie.

@@ -124,8 +124,8 @@ def test_no_calibrated_scale() -> None:
 
 # Sums of the elements and of the scales, in f32, of the array below: "fp8-te" by BlockwiseQuantizerReference of
 # TransformerEngine, "fp8-torchao" by torch_blockwise_scale_act_quant_lhs and torch_blockwise_scale_weight_quant of
-# torchao, "fp8-deepgemm" by per_block_cast_to_fp8 of DeepGEMM. "fp8-deepseek" and "fp8-vllm" are Triton kernels: their
-# steps in torch.
+# torchao, "fp8-deepgemm" by per_block_cast_to_fp8 of DeepGEMM. "fp8-deepseek", "fp8-vllm" and "fp8-flashinfer" are
+# kernels: their steps in torch.
 FP8 = (
     ("fp8-te", "f8E4M3FN", None, 0x71F471F8, 0x0F85F540),
     ("fp8-te", "f8E4M3FN", (128, 128), 0x1BC425BF, 0xAFE079D3),
@@ -140,6 +140,7 @@ FP8 = (
     ("fp8-deepseek-ue8m0", "f8E4M3FN", None, 0xE9AA9D3B, 0xEF51F2D7),
     ("fp8-vllm", "f8E4M3FN", None, 0x1867E880, 0x3DFA5D5B),
     ("fp8-vllm-ue8m0", "f8E4M3FN", None, 0xE9AA9D3B, 0xFDE3BEBC),
+    ("fp8-flashinfer", "f8E4M3FN", None, 0x606E1B2C, 0x3DFA5D5B),
     ("fp8-deepgemm", "f8E4M3FN", (128, 128), 0xA6261A12, 0xB777C753),
     ("fp8-torchao", "f8E4M3FN", None, 0x40D8D5FF, 0x6FC4C87A),
     ("fp8-torchao", "f8E4M3FN", (128, 128), 0xA6261A12, 0x6F5F8A13),
@@ -172,7 +173,15 @@ def test_the_steps_of_fp8_part_beside_a_tie() -> None:
 def test_the_inputs_that_are_not_finite() -> None:
     x = np.ones((2, 128), np.float32)
     x[:, 0] = np.nan, np.inf
-    for recipe in ("fp8-te", "fp8-te-pow2", "fp8-deepseek", "fp8-deepgemm", "fp8-vllm", "fp8-torchao"):
+    for recipe in (
+        "fp8-te",
+        "fp8-te-pow2",
+        "fp8-deepseek",
+        "fp8-deepgemm",
+        "fp8-vllm",
+        "fp8-flashinfer",
+        "fp8-torchao",
+    ):
         found = hu.quantize_blocks(x, recipe=recipe)  # by default, elements of f8E4M3FN
         elements = found.elements.numpy().astype(np.float32)
         assert np.isnan(elements[0]).all(), recipe
