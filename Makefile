@@ -30,7 +30,7 @@ help:
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
 	@echo 'make docs             build the documentation into site/index.html, after what it takes from the code'
 	@echo 'make notebooks        execute the notebooks of examples/, and keep their outputs'
-	@echo 'make lint             ruff, mypy --strict on the wheel as installed and on the tests, tests of documents and wheel'
+	@echo 'make lint             ruff, mypy --strict on the wheel and on the tests, pyright on examples, tests of documents and wheel'
 	@echo 'make bench            measure against peers: 3 minutes (ONLY="f32 to f8", RESULTS=benchmarks/RESULTS.md)'
 	@echo 'make bench BASE=main  compare the speed of a commit with that of the tree, row by row (ONLY="f32 to f8")'
 	@echo 'make clean            remove everything that make made'
@@ -75,6 +75,8 @@ lint: $(VENV)/.installed-test
 	(cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/halfulp -p halfulp) & \
 	    MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests; \
 	    tests=$$?; wait $$! && exit $$tests
+	$(VENV)/bin/python tests/documents.py build/examples
+	$(VENV)/bin/basedpyright
 	HALFULP_LONG=$${HALFULP_LONG:-1} $(PYTEST) -m lint $$(grep -rl 'mark\.lint' tests --include='test_*.py')
 
 bench: $(VENV)/.installed-bench

@@ -30,7 +30,7 @@ print(hu.convert([0.3, 465, -0.0], "f8E4M3FN"))
 print(hu.convert(0.3, "float8_e4m3fn", rounding="up").item())
 """,
             "Value": """
-v = hu.Value.from_numpy(np.float32([0.5, 1.5]))
+v = hu.Value.from_numpy(np.array([0.5, 1.5], np.float32))
 w = hu.Value.from_bits([0x3FC0, 0x4000], "bf16")
 print(v + 1, v[0], w.tolist(), np.maximum(v, 1.0))
 """,
@@ -200,27 +200,27 @@ print(hu.round(lambda x: tenth * x - x / 10, 3.0), hu.round(lambda x: 0.1 * x - 
 print(hu.quant.type("i8", "f32", scale=0.1, zero_point=3))
 """,
             "quant.pack": """
-blocks = hu.quant.pack(np.float32([-8.0, 7.0, 0.5, 3.25] * 8), "Q4_0")
+blocks = hu.quant.pack(np.array([-8.0, 7.0, 0.5, 3.25] * 8, np.float32), "Q4_0")
 print(blocks, blocks.scales, blocks.dequantize()[:4])
 """,
             "quant.unpack": """
 words = np.array([[0x76543210]], np.int32)
-layer = hu.quant.unpack("awq", words, words, np.float16([[0.5] * 8]))
+layer = hu.quant.unpack("awq", words, words, np.array([[0.5] * 8], np.float16))
 print(layer, layer.elements, layer.dequantize())
 """,
             "quant.hadamard": """
-x = np.float32([100.0] + [0.0] * 15)
+x = np.array([100.0] + [0.0] * 15, np.float32)
 print(hu.quant.hadamard(x), hu.quantize_blocks(hu.quant.hadamard(x), recipe="nvfp4-te").scales)
 """,
             "quantize": """
-print(hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1))
+print(hu.quantize(np.array([0.05, 1.0, 100.0], np.float32), 0.1))
 """,
             "dequantize": """
-q = hu.quantize(np.float32([0.05, 1.0, 100.0]), 0.1)
+q = hu.quantize(np.array([0.05, 1.0, 100.0], np.float32), 0.1)
 print(hu.dequantize(q))
 """,
             "quantize_blocks": """
-x = np.float32([6.5, 1.25, -0.3, 0.01] * 8)
+x = np.array([6.5, 1.25, -0.3, 0.01] * 8, np.float32)
 blocks = hu.quantize_blocks(x, "f4E2M1FN", recipe="rceil")
 print(blocks.scales, blocks.dequantize()[:4])
 """,
@@ -231,11 +231,12 @@ print(blocks.scales, blocks.dequantize()[:4])
         "[Files of tensors](inputs.md#files-of-tensors) lists the kinds of files.",
         {
             "write_tensors": """
-hu.write_tensors("/tmp/golden.npz", {"x": np.float32([0.5, 1.5]), "y": hu.convert([0.3, 465], "bf16")})
+hu.write_tensors("/tmp/golden.npz", {"x": np.array([0.5, 1.5], np.float32), "y": hu.convert([0.3, 465], "bf16")})
 print(np.load("/tmp/golden.npz")["x"])
 """,
             "open_tensors": """
-hu.write_tensors("/tmp/golden.safetensors", {"x": np.float32([0.5, 1.5]), "y": hu.convert([0.3, 465], "f8E4M3FN")})
+x, y = np.array([0.5, 1.5], np.float32), hu.convert([0.3, 465], "f8E4M3FN")
+hu.write_tensors("/tmp/golden.safetensors", {"x": x, "y": y})
 tensors = hu.open_tensors("/tmp/golden.safetensors")
 print(tensors)
 print(tensors["y"], tensors.types["x"])
@@ -256,7 +257,7 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf8E4M3FN> {
   %0 = arith.truncf %x : tensor<3xf32> to tensor<3xf8E4M3FN>
   return %0 : tensor<3xf8E4M3FN>
 }"""
-(result,) = hu.run(program, np.float32([0.3, 464, 465]))
+(result,) = hu.run(program, np.array([0.3, 464, 465], np.float32))
 print(result)
 ''',
             "load": """
@@ -299,7 +300,7 @@ hu.run(program, np.float32(1.5), listeners=[Names()])
             "from_jax": """
 import jax.numpy as jnp
 
-x = np.float32([0.5, 1.0, 2.0])
+x = np.array([0.5, 1.0, 2.0], np.float32)
 module = hu.from_jax(lambda x: x / jnp.max(x), x)
 print(hu.run(module, x))
 """,
@@ -312,7 +313,7 @@ relu (float[4] x) => (float[4] y) { y = Relu(x) }
 """)
 onnx.save(model, "/tmp/relu.onnx")
 module = hu.from_onnx("/tmp/relu.onnx")
-print(hu.run(module, np.float32([-1, 0, 1, 2])))
+print(hu.run(module, np.array([-1, 0, 1, 2], np.float32)))
 ''',
             "from_stablehlo": '''
 module = hu.from_stablehlo("""
@@ -320,13 +321,13 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.multiply %x, %x : tensor<2xf32>
   return %0 : tensor<2xf32>
 }""")
-print(hu.run(module, np.float32([0.5, 3])))
+print(hu.run(module, np.array([0.5, 3], np.float32)))
 ''',
             "from_torch": """
 import torch
 
-module = hu.from_torch(torch.nn.Softmax(dim=-1), np.float32([0.5, 1.0, 2.0]))
-print(hu.run(module, np.float32([0.5, 1.0, 2.0])))
+module = hu.from_torch(torch.nn.Softmax(dim=-1), np.array([0.5, 1.0, 2.0], np.float32))
+print(hu.run(module, np.array([0.5, 1.0, 2.0], np.float32)))
 """,
             "torch_mode": """
 import torch
@@ -360,7 +361,7 @@ def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + i, x * x + 0.1, mask=i < n)
 
 
-x, y = np.float32([1, 2, 3]), np.zeros(3, np.float32)
+x, y = np.array([1, 2, 3], np.float32), np.zeros(3, np.float32)
 hu.launch(squares[(2,)], x, y, 3, BLOCK=2)
 print(y)
 """,
@@ -391,7 +392,7 @@ def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + i, x * x + 0.1, mask=i < n)
 
 
-x, y = np.float32([0.58, 0.82, 3]), np.zeros(3, np.float32)
+x, y = np.array([0.58, 0.82, 3], np.float32), np.zeros(3, np.float32)
 print(hu.compare_targets(squares[(2,)], x, y, 3, targets=[None, "cuda:90"], BLOCK=2))
 """,
             "same_order": """
@@ -454,7 +455,7 @@ func.func @f(%x: tensor<3xf16>) -> tensor<3xf16> {
   %0 = tosa.reciprocal %x : (tensor<3xf16>) -> tensor<3xf16>
   return %0 : tensor<3xf16>
 }"""
-x, device = np.float16([3, 5, 7]), np.float16([0.3335, 0.2, 0.1425])
+x, device = np.array([3, 5, 7], np.float16), np.array([0.3335, 0.2, 0.1425], np.float16)
 (verdict,) = hu.tosa_verdict(program, x, results=device)
 print(verdict.rule, verdict.ok, verdict.wrong)
 ''',
@@ -506,7 +507,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf16> {
   %1 = arith.truncf %0 : tensor<2xf32> to tensor<2xf16>
   return %1 : tensor<2xf16>
 }"""
-print(hu.exception_flags(program, np.float32([3.0, 300.0])))
+print(hu.exception_flags(program, np.array([3.0, 300.0], np.float32)))
 ''',
             "sensitivity": '''
 program = """
@@ -524,7 +525,8 @@ func.func @f(%w: tensor<2x2xf32>, %x: tensor<2xf32>) -> tensor<2xf32> {
   %y = linalg.matvec ins(%w, %x : tensor<2x2xf32>, tensor<2xf32>) outs(%zero : tensor<2xf32>) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }"""
-print(hu.rank(program, np.float32([[1.1, 2], [0, 4]]), np.float32([1, 1]), formats=["bf16", "mxfp8"]))
+x, y = np.array([[1.1, 2], [0, 4]], np.float32), np.array([1, 1], np.float32)
+print(hu.rank(program, x, y, formats=["bf16", "mxfp8"]))
 ''',
             "plot": """
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
@@ -538,7 +540,8 @@ print(figure.axes[0].get_ylabel())
         {
             "parse": """
 module = hu.parse("func.func @f(%x: f32) -> f32 { return %x : f32 }")
-print(module.lookup("f").name)
+function = module.lookup("f")
+print(function.name if function else "no function @f")
 """,
             "print_module": """
 print(hu.print_module(hu.load("func.func @f(%x: f32) -> f32 { return %x : f32 }")))
@@ -565,7 +568,7 @@ print(hu.print_module(again) == hu.print_module(module))
             "register.op": """
 same = hu.register.Trait.SAME_OPERANDS_AND_RESULT_TYPE
 hu.register.op("mine.twice", lambda x: 2 * x.numpy(), operands=["x"], traits=[same])
-print(hu.eval("mine.twice", np.int32([5, 7])))
+print(hu.eval("mine.twice", np.array([5, 7], np.int32)))
 """,
             "register.dialect": """
 dialect = hu.register.Dialect("toy")

@@ -8,6 +8,7 @@ next command. Blocks of a page are executed in their order: the commands in one 
 import contextlib
 import io
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -67,3 +68,15 @@ def printed_by(code: str, name: str) -> str:
         Path("examples").symlink_to(ROOT / "examples")
         exec(compile(code, name, "exec"), {"__name__": "__main__"})
     return output.getvalue()
+
+
+def write_examples(folder: Path) -> None:
+    """Write each example of the Python API as a file, for a checker of types."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    for k, code in enumerate(re.findall(r"^```python\n((?:import|from) .*?)^```", page, re.DOTALL | re.MULTILINE)):
+        (folder / f"example_{k:03}.py").write_text(code, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_examples(Path(sys.argv[1]))

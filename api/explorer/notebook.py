@@ -115,7 +115,7 @@ class ExplorePage:
     """
 
     def __init__(self, start: Mapping[str, str]) -> None:
-        self.start = MappingProxyType(dict(start))
+        self.start: Mapping[str, str] = MappingProxyType(dict(start))
 
     @property
     def html(self) -> str:

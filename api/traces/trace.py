@@ -71,7 +71,7 @@ class Recorder(Listener):
         self._first = limit - last
         self._last: deque[Step] = deque(maxlen=last)
         self._marked: list[Step] = []
-        self.names = SiteNames(module, profile)
+        self.names: SiteNames = SiteNames(module, profile)
         trace.lines, trace.first_line, trace.profiles = self.names.lines, self.names.first_line, self.names.profiles
         # By op and depth of calls: the step at which a loop began.
         self._loops: dict[tuple[Operation, int], Step] = {}

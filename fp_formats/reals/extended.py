@@ -69,8 +69,8 @@ class Enclosed:
         self._ball = arb.nan()
         self._precision = 0
         long = isinstance(about, Near) and _length(about.value) > LONGEST
-        self.about = None if long else about
-        self.origin = origin
+        self.about: Above | Near | None = None if long else about
+        self.origin: tuple[str, Number] | None = origin
 
     def ball(self) -> arb:
         """Return a ball of this number at the current precision. The balls of its operands are computed first, in a

@@ -57,7 +57,8 @@ def fields_only(self: object) -> dict[str, object]:
 class Type:
     """The base of all types."""
 
-    __getstate__ = fields_only
+    def __getstate__(self) -> dict[str, object]:
+        return fields_only(self)
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Return the text of the type; parts of it that have an alias in ``names`` are spelled by the alias."""
@@ -75,7 +76,8 @@ class Type:
 class Attribute:
     """The base of all attributes."""
 
-    __getstate__ = fields_only
+    def __getstate__(self) -> dict[str, object]:
+        return fields_only(self)
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Return the text of the attribute; parts of it that have an alias in ``names`` are spelled by the alias."""

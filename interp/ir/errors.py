@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from halfulp.interp.ir.base import FileLineCol, Location, UnknownLoc, file_position
 
@@ -47,8 +47,8 @@ class HalfulpError(Exception):
     Each class has a ``code``, the stable name of this kind of error, and ``advice``, a sentence that says what to do.
     """
 
-    code = "error"
-    advice = "Read the message, which names the place and the values."
+    code: ClassVar[str] = "error"
+    advice: ClassVar[str] = "Read the message, which names the place and the values."
     exit_code = 2
 
     def __init__(
@@ -65,8 +65,8 @@ class HalfulpError(Exception):
         self.message = message
         self.location = location
         self.op = op
-        self.values = tuple(values)
-        self.notes = tuple(notes)
+        self.values: tuple[Any, ...] = tuple(values)
+        self.notes: tuple[tuple[Location | None, str], ...] = tuple(notes)
         self.hint = hint
         self.lanes: npt.NDArray[np.intp] | None = None
 

@@ -36,8 +36,8 @@ class SSAValue:
     __slots__ = ("name", "type")
 
     def __init__(self, type: Type, name: str | None = None) -> None:
-        self.type = type
-        self.name = name
+        self.type: Type = type
+        self.name: str | None = name
 
     @property
     def label(self) -> str | None:
@@ -51,10 +51,10 @@ class OpResult(SSAValue):
     __slots__ = ("index", "owner")
 
     def __init__(self, type: Type, owner: Operation, index: int, name: str | None = None) -> None:
-        self.type = type
-        self.name = name
-        self.owner = owner
-        self.index = index
+        self.type: Type = type
+        self.name: str | None = name
+        self.owner: Operation = owner
+        self.index: int = index
 
     @property
     def label(self) -> str | None:
@@ -70,11 +70,11 @@ class BlockArgument(SSAValue):
     def __init__(
         self, type: Type, block: Block, index: int, name: str | None = None, location: Place | None = None
     ) -> None:
-        self.type = type
-        self.name = name
-        self.block = block
-        self.index = index
-        self.token = -1
+        self.type: Type = type
+        self.name: str | None = name
+        self.block: Block = block
+        self.index: int = index
+        self.token: int = -1
         self._location = location
 
     @property
@@ -165,8 +165,8 @@ class Operation:
         successors: Sequence[Successor] = (),
         location: Place | None = None,
     ) -> None:
-        self.name = name
-        self.definition = definition
+        self.name: str = name
+        self.definition: OpDefinition | None = definition
         self.operands: list[SSAValue] = [] if operands is None else operands
         self.results: tuple[OpResult, ...] = (
             (OpResult(result_types[0], self, 0),)
@@ -176,14 +176,14 @@ class Operation:
         self.read_properties: dict[str, Attribute] = {} if properties is None else properties
         self.raw_properties: Attribute | None = None
         self.read_attributes: dict[str, Attribute] = {} if attributes is None else attributes
-        self.shares = False
-        self.regions = regions
+        self.shares: bool = False
+        self.regions: Sequence[Region] = regions
         for region in regions:
             region.parent = self
-        self.successors = successors
+        self.successors: Sequence[Successor] = successors
         self.parent: Block | None = None
         self.source: Source | None = None
-        self.token = -1
+        self.token: int = -1
         self._location = location
 
     @property
@@ -359,7 +359,7 @@ class Block:
     ) -> None:
         self.arguments: list[BlockArgument] = [] if arguments is None else arguments
         self.operations: list[Operation] = [] if operations is None else operations
-        self.label = label
+        self.label: str | None = label
         self.parent: Region | None = None
 
     def add_argument(self, type: Type, name: str | None = None, location: Place | None = None) -> BlockArgument:
@@ -442,7 +442,7 @@ class Module:
     def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:
         self.operation = operation
         self.source = source
-        self.resources = resources or Resources()
+        self.resources: Resources = resources or Resources()
         self.use_orders: dict[SSAValue, tuple[int, ...]] | None = None
         self.dialect_versions: dict[str, bytes] = {}
         self.programs: dict[Any, Any] = {}

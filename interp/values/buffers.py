@@ -57,15 +57,15 @@ class Allocation:
         if element_width(ty.number_type(element)) is None or scalable:
             raise Unsupported(f"halfulp does not run memory with elements of type '{element}'")
         dtype, trailing = code_layout(element)
-        self.inner = vector_shape(element)
+        self.inner: tuple[int, ...] = vector_shape(element)
         self.bits: Codes = np.zeros((max(size, 1), *trailing), dtype)
         self.poison: PoisonIds | None = None
         self.open: Marks | None = None
         self.origins: Origins | None = None
-        self.source = source
+        self.source: str = source
         self.freed: str | None = None
         self.log: WriteLog | None = None
-        self.constant = False
+        self.constant: bool = False
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         """Restore memory, also from a pickle without the later slots."""

@@ -597,7 +597,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return value_html(self)
 
     @classmethod
-    def from_bits(cls, bits: npt.ArrayLike | Bits | Sequence[Any], type: ty.Type | str) -> Value:
+    def from_bits(cls, bits: npt.ArrayLike | Bits | Sequence[Any], type: ty.Type | FloatFormat | str) -> Value:
         """Make a value of the given type from raw bits.
 
         ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits); or Python integers,
