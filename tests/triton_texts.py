@@ -1,8 +1,8 @@
 """Small texts of Triton's dialects that triton 3.9 rejects, each with a part of its message.
 
-A row is what stands before the module (layouts), what stands in the kernel, and the message. `text_of` makes the text of
-a row. `tests/conformance/oracles/test_libtriton.py` compares the rows with Triton's library, and
-`tests/interp/dialects/triton/test_triton_text.py` with halfulp.
+A row is what stands before the module (layouts), what stands in the kernel, and the message: "" if Triton's has other
+words. `text_of` makes the text of a row. `tests/conformance/oracles/test_libtriton.py` compares the rows with Triton's
+library, and `tests/interp/dialects/triton/test_triton_text.py` with halfulp.
 """
 
 from __future__ import annotations
@@ -125,6 +125,40 @@ def _packed(operation: str, result: str, operands: str, layout: str = "#v") -> t
     return (
         "#v = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>",
         f"{values}%r = ttng.packed_arith {operation} {names} : ({', '.join(types)}) -> tensor<128x{result}, {layout}>",
+    )
+
+
+_ROW = "#ttg.blocked<{sizePerThread = [2, 1], threadsPerWarp = [16, 2], warpsPerCTA = [4, 1], order = [0, 1]}>"
+
+
+def _dot(element: str, width: int, other: int, result: str = ", #mma2") -> tuple[str, str]:
+    a, b = (
+        f"tensor<16x16x{element}, #ttg.dot_op<{{opIdx = {k}, parent = #mma2, kWidth = {each}}}>>"
+        for k, each in enumerate((width, other))
+    )
+    total = f"tensor<16x16xf32{result}>"
+    values = "".join(f"%{name} = ub.poison : {type_}\n    " for name, type_ in zip("abc", (a, b, total), strict=True))
+    return "", f"{values}%d = tt.dot %a, %b, %c : {a} * {b} -> {total}"
+
+
+def _update(changes: str) -> tuple[str, str]:
+    type_ = "!tt.tensordesc<8x64xf16, #pad>"
+    return "", f"{_cast(type_)}%1 = amdg.update_tensor_descriptor %0{changes} : {type_}"
+
+
+def _tdm(op: str, layout: str = "#pad") -> tuple[str, str]:
+    types = "!tt.tensordesc<8x64xf16, #pad>", f"!ttg.memdesc<8x64xf16, {layout}, #smem, mutable>"
+    return "", f"{_cast(', '.join(types))}%1 = amdg.{op} : {types[0]} -> {types[1]}"
+
+
+def _scaled(a: str, scale: str) -> tuple[str, str]:
+    rows, depth = a.split("x")
+    types = f"tensor<{a}xi8>", f"tensor<{depth}x{rows}xi8>", "tensor<16x16xf32>", f"tensor<{scale}xi8>"
+    values = "".join(f"%{name} = ub.poison : {each}\n    " for name, each in zip("abcs", types, strict=True))
+    return (
+        "",
+        f"{values}%d = tt.dot_scaled %a scale %s, %b scale %s, %c lhs = e4m3 rhs = e4m3 {{fastMath = false}} : {types[0]}, "
+        f"{types[3]} * {types[1]}, {types[3]} -> {types[2]}",
     )
 
 
@@ -412,4 +446,145 @@ REJECTED: tuple[tuple[str, str, str], ...] = (
     # Cancelling.
     ("", "%0 = ttng.clc_try_cancel_sync : tensor<4xi64, #b1>", "response must have shape [2]"),
     ("", "%0 = ttng.clc_try_cancel_sync : tensor<2xi32, #b1>", "response element type must be i64"),
+    # The layouts of results, and of the operands of dots.
+    (
+        "",
+        "%0 = tt.trans %t {order = array<i32: 1, 0>} : tensor<64x16xf32, #b> -> tensor<16x64xf32, #b>",
+        "incompatible",
+    ),
+    (
+        "",
+        "%0 = tt.expand_dims %n1 {axis = 1 : i32} : tensor<128xi32, #b1> -> tensor<128x1xi32, #b>",
+        "ExpandDimsOp operand encoding must be SliceEncodingAttr",
+    ),
+    ("", "%0 = tt.reshape %t : tensor<64x16xf32, #b> -> tensor<1024xf32, #b1>", "Expected result encoding"),
+    (
+        "",
+        "%0 = tt.reshape %t : tensor<64x16xf32, #b> -> tensor<1024xf32>",
+        "either (a) src and dst both have encodings",
+    ),
+    ("", "%0 = tt.join %t, %t : tensor<64x16xf32, #b> -> tensor<64x16x2xf32>", "result encoding must be specified"),
+    (
+        "",
+        f"%0 = tt.join %n1, %n1 : tensor<128xi32, #b1> -> tensor<128x2xi32, {_ROW}>",
+        "requires at least 2 elements per thread in the axis/last dimension",
+    ),
+    (
+        "",
+        f"%c = ub.poison : tensor<128x2xi32, {_ROW}>\n    %0:2 = tt.split %c : tensor<128x2xi32, {_ROW}> -> tensor<128xi32, #b1>",
+        "requires at least 2 elements per thread in the axis/last dimension",
+    ),
+    (
+        "",
+        "%0 = tt.cat %n1, %n1 : tensor<128xi32, #b1> -> tensor<256xi32, #ttg.blocked<{sizePerThread = [1], "
+        "threadsPerWarp = [32], warpsPerCTA = [4], order = [0], CGALayout = [[0]]}>>",
+        "Layout has 2 CTAs per CGA",
+    ),
+    (
+        "#w = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [2, 2], order = [1, 0]}>",
+        "%0 = ttg.convert_layout %t {force_warp_shuffle} : tensor<64x16xf32, #b> -> tensor<64x16xf32, #w>",
+        "force_warp_shuffle requires a conversion within one warp",
+    ),
+    (
+        "",
+        "%c = ub.poison : tensor<64x16xi8, #b>\n    %0 = ttg.fp4_to_fp %c {axis = 1 : i32} : tensor<64x16xi8, #b> -> "
+        "tensor<64x32xf32, #b>",
+        "only bf16 or f16 is supported for now",
+    ),
+    (
+        "",
+        "%c = ub.poison : tensor<64x16xi8, #b>\n    %0 = ttg.fp4_to_fp %c {axis = 1 : i32} : tensor<64x16xi8, #b> -> "
+        "tensor<64x16xf16, #b>",
+        "axis 1 dimension must be 2x source dimension (src=16, dst=16)",
+    ),
+    (
+        "",
+        "%c = ub.poison : tensor<64x16xi8, #b>\n    %0 = ttg.fp4_to_fp %c {axis = 1 : i32} : tensor<64x16xi8, #b> -> "
+        "tensor<64x32xf16, #b>",
+        "Src and Dst encodings are not compatible",
+    ),
+    (*_dot("f16", 2, 2, ""), "miss encoding of C operand"),
+    (*_dot("f16", 2, 1), "mismatching kWidth between A and B operands"),
+    (*_dot("f32", 1, 1), "unsupported MMA version"),
+    (*_dot("f16", 2, 2, ", #b"), "mismatching MMA encoding"),
+    # AMD.
+    (
+        "#a = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 4], warpsPerCTA = [4, 1], order = [1, 0]}>",
+        "%c = ub.poison : tensor<64x32xf32, #a>\n    %0 = amdg.extract_slice %c [0, 8] : tensor<64x32xf32, #a> to "
+        "tensor<64x16xf32, #a>",
+        "No source register holds the element for destination index [0, 8]",
+        "hip:gfx942",
+    ),
+    (
+        "",
+        "%0 = amdg.in_thread_transpose %t : tensor<64x16xf32, #b> -> tensor<64x16xf16, #b>",
+        "Expect input and output tensor to have same dtype",
+    ),
+    (
+        "",
+        "%0 = amdg.in_thread_transpose %t : tensor<64x16xf32, #b> -> tensor<64x16xf32, #ttg.blocked<{sizePerThread = [1, 2], "
+        "threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>>",
+        "Expect output layout to be transposed per thread",
+    ),
+    (
+        "",
+        "%0 = amdg.concat %t, %t : tensor<64x16xf32, #b>, tensor<64x16xf32, #b> -> tensor<64x16xf32, #b>",
+        "Number of source tiles (2) doesn't match required count (1).",
+    ),
+    (*_update(""), "must provide at least one of add_offsets, set_bounds, or pred"),
+    (*_update(" add_offsets = [%i]"), "expected 2 add_offsets to match descriptor rank, got 1"),
+    (*_update(" set_bounds = [%i, %i] {clamp_bounds}"), "clamp_bounds requires add_offsets"),
+    (
+        *_tdm("async_tdm_copy_global_to_local %0#0 into %0#1 {warp_used_hint = 0 : i32}"),
+        "must have at least one bit set",
+    ),
+    (
+        *_tdm("async_tdm_copy_global_to_local %0#0 into %0#1 {warp_used_hint = 16 : i32}"),
+        "sets bits beyond num_warps = 4",
+    ),
+    (*_tdm("async_tdm_copy_global_to_local %0#0 into %0#1 {warp_used_hint = 9 : i32}"), "is not axis-aligned: K = 2"),
+    (
+        *_tdm(
+            "async_tdm_copy_global_to_local %0#0 into %0#1",
+            "#ttg.padded_shared<[2:+2] {order = [1, 0], shape = [8, 64]}>",
+        ),
+        "is inconsistent with the shared memory allocation layout",
+    ),
+    (*_scaled("16x8", "16x1"), "scale factor must be 16 or 32. Got 8"),
+    (*_scaled("16x32", "8x1"), "scales M dimension must match the operand M dimension"),
+    (
+        "",
+        "%0 = ttg.convert_layout %t : tensor<64x16xf32, #b> -> tensor<64x32xf32, #b>",
+        "requires the same shape for all operands and results",
+    ),
+    (
+        "",
+        "%0 = ttg.memdesc_trans %m {order = array<i32: 1, 2>} : !ttg.memdesc<64x16xf32, #s, #smem, mutable> -> "
+        "!ttg.memdesc<16x64xf32, #s, #smem, mutable>",
+        "order must be a permutation of [0, ..., rank - 1]",
+    ),
+    (
+        "",
+        "%0 = ttg.memdesc_trans %m {order = array<i32: 1, 0>} : !ttg.memdesc<64x16xf32, #s, #smem, mutable> -> "
+        "!ttg.memdesc<16x64xf32, #s, #smem, mutable>",
+        "",
+    ),
+    (
+        "",
+        "%0 = ttg.memdesc_reshape %m : !ttg.memdesc<64x16xf32, #s, #smem, mutable> -> "
+        "!ttg.memdesc<64x32xf32, #s, #smem, mutable>",
+        "number of src and dst elements of reshape must be the same",
+    ),
+    (
+        "#d = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0], "
+        "CGALayout = [[2]]}>",
+        "",
+        "After removing broadcast bases the CGA encoding must be a permutation matrix",
+    ),
+    (
+        "#bar = #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 1, order = [0]}>",
+        f"{_cast('!ttg.memdesc<1xi64, #bar, #smem, mutable>')}ttng.inval_barrier %0 : "
+        "!ttg.memdesc<1xi64, #bar, #smem, mutable>",
+        "barrier must have a contiguous shared-memory layout without subviews",
+    ),
 )

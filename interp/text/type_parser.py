@@ -178,7 +178,7 @@ class TypeParser(TokenParser):
             self.join()
             self.split(1)
             token = "0"
-        if len(token) > 20 or int(token) > _MAX_DIMENSION:
+        if not token.isdecimal() or len(token) > 20 or int(token) > _MAX_DIMENSION:
             self.error("invalid dimension")
         self.pos += 1
         return int(token)

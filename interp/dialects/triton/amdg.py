@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.triton import casts, gpu_rules, local
+from halfulp.interp.dialects.triton import amd_rules, casts, local, nvidia_rules
 from halfulp.interp.dialects.triton.forms import I16_ATTR, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, ORDERING, RMW
 from halfulp.interp.dialects.triton.types import follows, mask_type
@@ -56,16 +56,23 @@ declare_rows(
             (d.Property("atomic_rmw_op", RMW), *ORDERING),
             _at("result", d.same_type("value", "result")),
         ),
-        Row("in_thread_transpose", "src:tensor -> result:tensor", "$src attr-dict `:` type($src) `->` type($result)"),
+        Row(
+            "in_thread_transpose",
+            "src:tensor -> result:tensor",
+            "$src attr-dict `:` type($src) `->` type($result)",
+            (),
+            {"verify": amd_rules.verify_transpose},
+        ),
         Row(
             "scaled_upcast_fp4",
-            "input:tensor scale:tensor -> output:floats",
+            "input:tensor scale:tensor -> output:halves",
             "$input `scale` $scale attr-dict `:` type($input) `,` type($scale) `->` type($output)",
             (number("axis"),),
+            {"verify": amd_rules.verify_scaled_fp4},
         ),
         Row(
             "scaled_upcast_fp8",
-            "input:tensor scale:tensor -> output:floats",
+            "input:tensor scale:tensor -> output:halves",
             "$input `scale` $scale attr-dict `:` type($input) `,` type($scale) `->` type($output)",
         ),
         Row(
@@ -94,20 +101,22 @@ declare_rows(
             "source:ranked -> result:ranked",
             "$source $static_offsets attr-dict `:` type($source) `to` type($result)",
             (d.Property("static_offsets", d.INTEGER_64_ARRAY_ATTR),),
-            {"verify": gpu_rules.verify_extract},
+            {"verify": amd_rules.verify_extract},
         ),
         Row(
             "concat",
             "sources:tensor* -> result:ranked",
             "$sources attr-dict `:` type($sources) `->` type($result)",
             (),
-            {"verify": gpu_rules.verify_concat},
+            {"verify": amd_rules.verify_concat},
         ),
         Row("cond_barrier", "pred:i1", "$pred attr-dict"),
         Row(
             "local_load_packed_transposed",
             "src:mem token:token? -> result:tensor",
             "$src (`token` $token^)? attr-dict `:` type($src) `->` type($result)",
+            (),
+            {"verify": amd_rules.verify_packed_load},
         ),
         Row(
             "async_copy_local_to_global",
@@ -121,12 +130,14 @@ declare_rows(
             "desc:desc result:mem barrier:mem? -> token:token",
             f"$desc `into` $result {_BARRIER} attr-dict `:` type($desc) {_OF_BARRIER} `->` type($result)",
             (CACHE, number("warp_used_hint", optional=True)),
+            {"verify": amd_rules.verify_tdm_load},
         ),
         Row(
             "async_tdm_fused_copy_global_to_local",
             "descs:desc* dests:mem* -> token:token",
             "$descs `into` $dests attr-dict `:` type($descs) `->` type($dests)",
             (d.Property("warp_used_hints", d.INTEGER_ARRAY_ATTR), CACHE),
+            {"verify": amd_rules.verify_tdm_fused},
             equal=True,
         ),
         Row(
@@ -134,18 +145,23 @@ declare_rows(
             "desc:desc src:mem barrier:mem? -> token:token",
             f"$desc `from` $src {_BARRIER} attr-dict `:` type($src) {_OF_BARRIER} `->` type($desc)",
             (CACHE,),
+            {"verify": amd_rules.verify_tdm_store},
         ),
         Row(
             "async_tdm_scatter",
             "desc:desc dst_row_indices:offsets src:mem barrier:mem? -> retToken:token",
             f"$desc `[` $dst_row_indices `]` `from` $src {_BARRIER} attr-dict `:` type($dst_row_indices) `,` "
             f"type($src) {_OF_BARRIER} `->` type($desc)",
+            (),
+            {"verify": amd_rules.verify_tdm_scatter},
         ),
         Row(
             "async_tdm_gather",
             "desc:desc src_row_indices:offsets dst:mem barrier:mem? -> token:token",
             f"$desc `[` $src_row_indices `]` `to` $dst {_BARRIER} attr-dict `:` type($src_row_indices) `,` type($dst) "
             f"{_OF_BARRIER} `->` type($desc)",
+            (),
+            {"verify": amd_rules.verify_tdm_gather},
         ),
         Row("async_tdm_wait", "asyncToken:token* -> retToken:token", "$asyncToken attr-dict", (number("num"),)),
         Row(
@@ -168,17 +184,36 @@ declare_rows(
             "$desc oilist(`add_offsets` `=` `[` $add_offsets `]` | `set_bounds` `=` `[` $set_bounds `]` | `pred` `=` "
             "$pred) attr-dict `:` type($desc)",
             (flag("clamp_bounds"),),
-            {"type_rules": (d.same_type("desc", "result"),)},
+            {"type_rules": (d.same_type("desc", "result"),), "verify": amd_rules.verify_update},
         ),
-        Row("init_barrier", "alloc:mem", "$alloc `,` $count attr-dict `:` type($alloc)", (number("count"),)),
-        Row("wait_barrier", "alloc:mem phase:i32", "$alloc `,` $phase attr-dict `:` type($alloc)"),
+        Row(
+            "init_barrier",
+            "alloc:mem",
+            "$alloc `,` $count attr-dict `:` type($alloc)",
+            (number("count"),),
+            {"verify": amd_rules.verify_init},
+        ),
+        Row(
+            "wait_barrier",
+            "alloc:mem phase:i32",
+            "$alloc `,` $phase attr-dict `:` type($alloc)",
+            (),
+            {"verify": nvidia_rules.barrier()},
+        ),
         Row(
             "arrive_barrier",
             "alloc:mem -> result:i32",
             "$alloc `,` $count attr-dict `:` type($alloc) `->` type($result)",
             (number("count"),),
+            {"verify": amd_rules.verify_arrive},
         ),
-        Row("async_copy_mbarrier_arrive", "barrier:mem", "$barrier attr-dict `:` type($barrier)"),
+        Row(
+            "async_copy_mbarrier_arrive",
+            "barrier:mem",
+            "$barrier attr-dict `:` type($barrier)",
+            (),
+            {"verify": nvidia_rules.barrier("barrier")},
+        ),
         Row("cluster_barrier_arrive", "", "attr-dict"),
         Row("cluster_barrier_wait", "", "attr-dict"),
     ),

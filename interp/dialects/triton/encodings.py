@@ -176,9 +176,9 @@ def _wrong_order(order: Sequence[int]) -> str | None:
 
 def _wrong_blocks(encoding: DialectAttr) -> str | None:
     given, rank = encoding["CGALayout"], rank_of(encoding)
-    if any(len(basis) != rank for basis in given or ()):
+    if any(len(basis) != rank or min(basis, default=0) < 0 for basis in given or ()):
         return f"'CGALayout' entry length does not match rank {rank}"
-    if _not_permuted(given or ()):
+    if _not_permuted(given or ()) or (given and _not_surjective(given)):
         return "After removing broadcast bases the CGA encoding must be a permutation matrix"
     return None
 
@@ -211,7 +211,7 @@ def _all_bases(encoding: DialectAttr) -> list[tuple[int, ...]]:
 def _linear(encoding: DialectAttr) -> str | None:
     if not (bases := _all_bases(encoding)):
         return "Empty Layout not supported"
-    if not _not_permuted(bases):
+    if not _not_permuted(bases) and not _not_surjective(bases):
         return None
     return "LinearEncodingAttr requires a permutation matrix layout after removing broadcast bases"
 
@@ -248,9 +248,9 @@ _TILES_OF_WMMA: Mapping[int, frozenset[tuple[int, ...]]] = {
 def _mfma(encoding: DialectAttr) -> str | None:
     if not 0 <= encoding["version"] <= 4:
         return "version must be in the [0, 4] range"
-    rows, columns = encoding["instrShape"][:2]
-    if (rows, columns) not in _TILES_OF_MFMA:
-        return f"invalid (mDim, nDim) combination: ({rows}, {columns})"
+    tile = encoding["instrShape"][:2]
+    if tile not in _TILES_OF_MFMA:
+        return f"invalid (mDim, nDim) combination: ({', '.join(map(str, tile))})"
     return None if encoding["elementBitWidth"] in (32, 64) else "elementBitWidth must be 32 or 64"
 
 
@@ -395,6 +395,9 @@ _RULES: Mapping[str, tuple[Callable[[DialectAttr], str | None], ...]] = {
 
 def verify(encoding: DialectAttr) -> str | None:
     """Check the parameters of a layout."""
+    bases = _all_bases(encoding) if encoding.definition.name != "ttg.partitioned_shared" else []
+    if any(len(basis) != len(bases[0]) or min(basis, default=0) < 0 for basis in bases):
+        return "the bases of a layout must have one length, and no negative numbers"
     rules = _RULES[encoding.definition.name.partition(".")[2]]
     return next((problem for rule in rules if (problem := rule(encoding)) is not None), None)
 

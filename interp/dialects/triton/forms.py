@@ -298,6 +298,7 @@ _CONSTRAINTS: Mapping[str, d.TypeConstraint] = {
     "desc": types.DESCRIPTOR,
     "floatlike": types.FLOAT_LIKE,
     "floats": types.FLOAT_TENSOR,
+    "halves": types.HALVES,
     "i1": d.BOOL,
     "i16": types.I16,
     "i32": types.I32,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.operands import spread
 from halfulp.interp.dialects.triton.encodings import (
+    inputs_of,
     is_distributed,
     is_encoding,
     is_shared,
@@ -17,7 +19,7 @@ from halfulp.interp.dialects.triton.encodings import (
 )
 from halfulp.interp.dialects.triton.layouts import LinearLayout, layout_of
 from halfulp.interp.dialects.triton.memory_layouts import Inverse, MemoryLayout, contiguous, layout_of_memory, used
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import integer_of, order_of, sizes_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -70,20 +72,34 @@ def given(op: Operation, name: str) -> Sequence[SSAValue]:
 
 
 def known_layout(type_: ty.Type) -> LinearLayout | None:
-    """Return the layout of a tensor as a linear map; None if it has none, or one that is not known."""
-    if not isinstance(type_, ty.TensorType) or not is_distributed(type_.encoding):
+    """Return the layout of a tensor as a linear map; None if it has none, or one that is not known.
+
+    Registers that would hold what is outside of the tensor are copies; those of a blocked layout, and of a linear one
+    that does not declare them as copies, are left out, as in Triton.
+    """
+    encoding = type_.encoding if isinstance(type_, ty.TensorType) else None
+    if not isinstance(encoding, DialectAttr) or not is_distributed(encoding):
         return None
-    assert type_.encoding is not None
     try:
-        return layout_of(type_.encoding, sizes_of(type_))
+        found = layout_of(encoding, sizes_of(type_))
     except ValueError:
         return None
+    declared = inputs_of(encoding).get("register", ())
+    if not declared and not is_encoding(encoding, "ttg.blocked"):
+        return found
+    copies = {place for place, basis in enumerate(declared) if not any(basis)}
+    return replace(
+        found, register=tuple([basis for place, basis in enumerate(found.register) if any(basis) or place in copies])
+    )
 
 
-def halved(layout: LinearLayout, axis: int) -> LinearLayout | None:
-    """Return the layout of a tensor with one element for two neighbours along an axis; None if lanes share them."""
+def halved(layout: LinearLayout, axis: int, *, first: bool = True) -> LinearLayout | None:
+    """Return the layout of a tensor with one element for two neighbours along an axis; None if lanes share them.
+
+    ``first``: the neighbours have to be in registers that follow each other.
+    """
     unit = tuple([int(each == axis) for each in range(len(layout.shape))])
-    if unit not in layout.register:
+    if unit not in (layout.register[:1] if first else layout.register):
         return None
 
     def half(values: Sequence[int]) -> tuple[int, ...]:
@@ -293,6 +309,67 @@ def _rows(source: MemDescType, result: MemDescType, held: MemoryLayout, taken: M
 verify_reinterpret = plain(_reinterpret)
 """Check that another view of a block of memory stays in it."""
 
+
+def _moved(source: MemDescType, result: MemDescType, move: Callable[[Sequence[int]], Sequence[int]]) -> str | None:
+    """Check that another view of memory has each element where it is."""
+    if source.element != result.element:
+        return "result element type must match src element type"
+    if (source.space, source.mutable) != (result.space, result.mutable):
+        return "the views must have one memory space and mutability"
+    held, found = whole_layout(source), whole_layout(result)
+    if held is None or found is None:
+        return None
+    expected = {name: tuple([tuple(move(basis)) for basis in bases]) for name, bases in held.items()}
+    return None if expected == dict(found) else f"the layout {result.encoding} is not that of the source, moved"
+
+
+def _memory_trans(op: Operation) -> str | None:
+    source, result = _views(op)
+    order, rank = order_of(op), len(source.shape)
+    if sorted(order) != list(range(rank)):
+        return "order must be a permutation of [0, ..., rank - 1]"
+    permuted = [tuple([sizes[axis] for axis in order]) for sizes in (source.shape, source.whole[-rank:])]
+    if [result.shape, result.whole] != [permuted[0], source.whole[:-rank] + permuted[1]]:
+        return f"inferred shape {list(permuted[0])} is incompatible with the shape {list(result.shape)} of the result"
+    if rank != rank_of_memory(source):
+        return None
+    return _moved(source, result, lambda basis: [basis[axis] for axis in order])
+
+
+def _memory_reshape(op: Operation) -> str | None:
+    source, result = _views(op)
+    rank = len(source.shape)
+    if prod(source.shape) != prod(result.shape):
+        return "number of src and dst elements of reshape must be the same"
+    if source.whole[-rank:] != source.shape:
+        return "NYI: memdesc_reshape of memdesc_subslice"
+    if result.whole != source.whole[:-rank] + result.shape:
+        return "the result must be a whole block of memory"
+    if rank != rank_of_memory(source) or len(result.shape) != rank_of_memory(result):
+        return None
+    return _moved(source, result, lambda basis: unflattened(flattened(basis, source.shape), result.shape))
+
+
+def flattened(place: Sequence[int], shape: Sequence[int]) -> int:
+    """Return the number of an element in row-major order."""
+    found = 0
+    for step, size in zip(place, shape, strict=True):
+        found = found * size + step
+    return found
+
+
+def unflattened(number: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the coordinates of an element from its number in row-major order."""
+    found = []
+    for size in reversed(shape):
+        number, step = divmod(number, size)
+        found.append(step)
+    return tuple(found[::-1])
+
+
+verify_memory_trans, verify_memory_reshape = plain(_memory_trans), plain(_memory_reshape)
+"""Check that another view of memory has each element where it is."""
+
 # --- memory and tensors -----------------------------------------------------------------------------------------------
 
 
@@ -462,49 +539,6 @@ def unlike_rows(descriptor: DescriptorType, shape: tuple[int, ...], element: ty.
         return f"result tensor number of columns must match block ({descriptor.shape[1]}), but got {list(shape)}"
     own = _signless(descriptor.element)
     return None if element == own else f"result tensor element type must match block ('{own}'), but got '{element}'"
-
-
-# --- parts of tensors -------------------------------------------------------------------------------------------------
-
-
-def verify_concat(op: Operation) -> str | None:
-    """Check that tensors of one type fill the result."""
-    types, result = [value.type for value in op.operands], op.results[0].type
-    if len(set(types)) > 1:
-        return "All sources must have identical tensor types."
-    if not types or len(sizes_of(types[0])) != len(sizes_of(result)):
-        return "Source and destination tensors must have the same rank."
-    if ty.element_type(types[0]) != ty.element_type(result):
-        return "Element types of sources and destination must match."
-    needed = 1
-    for size, whole in zip(sizes_of(types[0]), sizes_of(result), strict=True):
-        if not size or whole % size:
-            return "Source and destination shapes do not fit."
-        needed *= whole // size
-    if needed != len(types):
-        return f"Number of source tiles ({len(types)}) doesn't match required count ({needed})."
-    return None
-
-
-def verify_extract(op: Operation) -> str | None:
-    """Check that the result is inside of the operand."""
-    source, result = op.operands[0].type, op.results[0].type
-    offsets = op.prop("static_offsets", at.DenseArrayAttr).values
-    if ty.element_type(source) != ty.element_type(result):
-        return "result element type must match source element type"
-    whole, part = sizes_of(source), sizes_of(result)
-    if len(whole) != len(part):
-        return "result rank must be equal to source rank"
-    if len(offsets) != len(whole):
-        return "offsets must have the rank of the source"
-    for axis, (offset, size, limit) in enumerate(zip(offsets, part, whole, strict=True)):
-        if size > limit:
-            return f"result shape cannot exceed source shape at dimension {axis}"
-        if offset < 0:
-            return f"offset must be non-negative at dimension {axis}"
-        if offset + size > limit:
-            return f"invalid offset at dimension {axis}"
-    return None
 
 
 # --- targets ----------------------------------------------------------------------------------------------------------

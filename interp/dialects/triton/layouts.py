@@ -135,17 +135,17 @@ class Maker:
         for dimension in self._order:
             self.add("register", dimension, own[dimension] // self.sizes[dimension])
 
-        def inside(bases: Iterable[Basis]) -> Bases:
+        def inside(bases: Iterable[Basis], sizes: Sequence[int]) -> Bases:
             return tuple(
                 [
-                    basis if all(step < size for step, size in zip(basis, own, strict=True)) else (0,) * self._rank
+                    tuple([step if step < size else 0 for step, size in zip(basis, sizes, strict=True)])
                     for basis in bases
                 ]
             )
 
-        register, lane, warp = (inside(self.bases[where]) for where in ("register", "lane", "warp"))
-        outer = tuple([tuple([step * size for step, size in zip(basis, own, strict=True)]) for basis in blocks])
-        return LinearLayout(tuple(shape), register, lane, warp, outer)
+        register, lane, warp = (inside(self.bases[where], own) for where in ("register", "lane", "warp"))
+        outer = [tuple([step * size for step, size in zip(basis, own, strict=True)]) for basis in blocks]
+        return LinearLayout(tuple(shape), register, lane, warp, inside([*self.bases["block"], *outer], shape))
 
 
 def _row_major(rank: int, rows: bool = True) -> tuple[int, ...]:
@@ -182,9 +182,9 @@ def _slice(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
 
 def _linear(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:
     made = Maker(len(shape), _row_major(len(shape)))
-    for where in ("register", "lane", "warp"):
+    for where in ("register", "lane", "warp", "block"):
         made.extend(where, encoding[where])
-    return made.fitted(shape, tuple(map(tuple, encoding["block"])))
+    return made.fitted(shape)
 
 
 def _nvidia(encoding: DialectAttr, shape: tuple[int, ...]) -> LinearLayout:

@@ -177,6 +177,10 @@ class Inverse:
                 word, mask = word ^ row, mask ^ of_row
         return word, mask
 
+    def reaches(self, coordinates: Sequence[int]) -> bool:
+        """Tell whether an element lies at these coordinates."""
+        return not self._reduced(_word(coordinates), 0)[0]
+
     def place(self, coordinates: Sequence[int], name: str) -> int:
         """Return the number of an input where the element at these coordinates lies; 0 if it lies nowhere."""
         word, mask = self._reduced(_word(coordinates), 0)

@@ -55,6 +55,9 @@ def _wrong_barrier(op: Operation, value: SSAValue) -> str | None:
     type_, blocks = memdesc(value), context_of(op).blocks
     if ty.element_width(type_.element) != 64 or len(type_.shape) != 1 or type_.shape[0] > blocks:
         return "barrier allocation must be a descriptor of Nxi64 type with N <= number of CTAs"
+    plain = [parameter(type_.encoding, "ttg.swizzled_shared", name) for name in ("vec", "perPhase", "maxPhase")]
+    if plain != [1, 1, 1] or without_stages(type_.whole, type_.encoding) != type_.shape:
+        return "barrier must have a contiguous shared-memory layout without subviews"
     layout = gpu_rules.whole_layout(type_)
     steps = [] if layout is None else [basis[0] for basis in layout["block"] if basis[0]]
     if steps == [1 << bit for bit in range(len(steps))]:
@@ -88,7 +91,8 @@ def completion(name: str) -> Rule:
     return verify
 
 
-def _positive_count(op: Operation) -> str | None:
+def positive_count(op: Operation) -> str | None:
+    """Check that a barrier counts something."""
     count = gpu_rules.signed(integer_of(op, "count") & 0xFFFFFFFF)
     return "count must be greater than or equal to 1" if count < 1 else None
 
@@ -101,7 +105,7 @@ def _not_across(op: Operation) -> str | None:
     return "cannot be used inside `ttg.warp_specialize`" if around is not None and across else None
 
 
-verify_init = all_of(barrier(), _positive_count, _not_across)
+verify_init = all_of(barrier(), positive_count, _not_across)
 
 
 def optional_integer(op: Operation, name: str) -> int | None:
@@ -136,7 +140,7 @@ def _multicast_arrive(op: Operation) -> str | None:
     return None if source in (None, blocks - 1) else "fromCTA cannot be combined with multicast arrive"
 
 
-verify_arrive = all_of(barrier(), _positive_count, _multicast_arrive, _from_block)
+verify_arrive = all_of(barrier(), positive_count, _multicast_arrive, _from_block)
 
 
 def verify_cluster(op: Operation) -> str | None:

@@ -17,7 +17,18 @@ from halfulp.interp.dialects.func.ops import (
     verify_return,
 )
 from halfulp.interp.dialects.regions import inside, yielded
-from halfulp.interp.dialects.triton import casts, combining, control, descriptors, dots, evaluate, forms, rules, types
+from halfulp.interp.dialects.triton import (
+    casts,
+    combining,
+    control,
+    descriptors,
+    dots,
+    evaluate,
+    forms,
+    result_layouts,
+    rules,
+    types,
+)
 from halfulp.interp.dialects.triton.forms import checked, flag, number
 from halfulp.interp.dialects.triton.launching import check_stored, launch, pointed
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee, pointer_to, same_encodings, same_shapes
@@ -105,6 +116,7 @@ tt.op(
     operands=(d.variadic("operands", d.ANY),),
     results=(d.variadic("results", d.ANY),),
     properties=(*ARGUMENT_ATTRIBUTES, d.Property("callee", d.FLAT_SYMBOL_REF_ATTR)),
+    verify=types.verify_layouts,
     verify_symbols=verify_call,
     evaluate=CALL,
 )
@@ -113,7 +125,7 @@ tt.op(
     "attr-dict ($srcs^ `:` type($srcs))?",
     operands=(d.variadic("srcs", d.ANY),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    verify=verify_return,
+    verify=checked(types.verify_layouts, verify_return),
     evaluate=RETURN,
 )
 
@@ -295,22 +307,30 @@ declare(
     verify=rules.verify_unsplat,
     evaluate=evaluate.RESHAPE,
 )
-_moving("expand_dims", properties=(number("axis"),), verify=rules.verify_expand_dims, evaluate=evaluate.RESHAPE)
+_moving(
+    "expand_dims",
+    properties=(number("axis"),),
+    verify=checked(rules.verify_expand_dims, result_layouts.verify_expand_dims),
+    evaluate=evaluate.RESHAPE,
+)
 _moving("broadcast", verify=rules.verify_broadcast, evaluate=evaluate.BROADCAST)
 _moving(
     "reshape",
     "$src (`allow_reorder` $allow_reorder^)? (`efficient_layout` $efficient_layout^)? attr-dict `:` type($src) `->` "
     "type($result)",
     properties=(flag("allow_reorder"), flag("efficient_layout")),
-    verify=rules.verify_reshape,
+    verify=checked(rules.verify_reshape, result_layouts.verify_reshape),
     evaluate=evaluate.RESHAPE,
 )
 _moving(
-    "trans", properties=(d.Property("order", d.INTEGER_ARRAY_ATTR),), verify=rules.verify_trans, evaluate=evaluate.TRANS
+    "trans",
+    properties=(d.Property("order", d.INTEGER_ARRAY_ATTR),),
+    verify=checked(rules.verify_trans, result_layouts.verify_trans),
+    evaluate=evaluate.TRANS,
 )
 for _name, _verify, _evaluator in (
-    ("cat", rules.verify_cat, evaluate.CAT),
-    ("join", rules.verify_join, evaluate.JOIN),
+    ("cat", checked(rules.verify_cat, result_layouts.verify_cat), evaluate.CAT),
+    ("join", checked(rules.verify_join, result_layouts.verify_join), evaluate.JOIN),
 ):
     _moving(
         _name,
@@ -328,7 +348,7 @@ declare(
     results=dict.fromkeys(("outLHS", "outRHS"), types.TENSOR),
     type_rules=(d.same_type("outLHS", "outRHS"),),
     named_results=("outLHS", "outRHS"),
-    verify=rules.verify_split,
+    verify=checked(rules.verify_split, result_layouts.verify_split),
     evaluate=evaluate.SPLIT,
 )
 declare(
@@ -514,7 +534,7 @@ declare(
     results={"d": types.NUMBER_TENSOR},
     properties=(d.Property("inputPrecision", PRECISION, default=2), number("maxNumImpreciseAcc", 0)),
     type_rules=(SUM_OF_DOT,),
-    verify=rules.verify_dot,
+    verify=checked(rules.verify_dot, result_layouts.verify_dot),
     evaluate=dots.DOT,
 )
 declare(
@@ -538,7 +558,7 @@ declare(
     ),
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(SUM_OF_DOT,),
-    verify=rules.verify_dot_scaled,
+    verify=checked(rules.verify_dot_scaled, result_layouts.verify_scales),
     evaluate=dots.DOT_SCALED,
 )
 

@@ -6,7 +6,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.regions import inside, parenthesised, types_text
-from halfulp.interp.dialects.triton import casts, encodings, forms, gpu_rules, local, types
+from halfulp.interp.dialects.triton import casts, encodings, forms, gpu_rules, local, result_layouts, types
 from halfulp.interp.dialects.triton.forms import Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, RMW, VOLATILE
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee
@@ -138,12 +138,19 @@ _COPIES = {
         follows("other", "src", pointee, "infer other type from src type"),
     )
 }
+_ALIKE = (types.same_shapes("src", "result"), types.same_elements("src", "result"))
 _ENDS = (d.Trait.TERMINATOR, d.Trait.RETURN_LIKE)
 
 declare_rows(
     ttg,
     (
-        Row("convert_layout", "src:tensor -> result:tensor", _VIEW, (flag("force_warp_shuffle"),)),
+        Row(
+            "convert_layout",
+            "src:tensor -> result:tensor",
+            _VIEW,
+            (flag("force_warp_shuffle"),),
+            {"type_rules": _ALIKE, "verify": result_layouts.verify_convert},
+        ),
         Row("async_wait", "asyncToken:token* -> retToken:token", "($asyncToken^)? attr-dict", (number("num"),)),
         Row("async_commit_group", "inputTokens:token* -> token:token", "(`tokens` $inputTokens^)? attr-dict"),
         Row(
@@ -176,8 +183,8 @@ declare_rows(
             (d.Property("offsets", d.INTEGER_ARRAY_ATTR),),
             {"verify": gpu_rules.verify_subslice},
         ),
-        Row("memdesc_trans", "src:mem -> result:mem", _VIEW, (_ORDER,)),
-        Row("memdesc_reshape", "src:mem -> result:mem", _VIEW),
+        Row("memdesc_trans", "src:mem -> result:mem", _VIEW, (_ORDER,), {"verify": gpu_rules.verify_memory_trans}),
+        Row("memdesc_reshape", "src:mem -> result:mem", _VIEW, (), {"verify": gpu_rules.verify_memory_reshape}),
         Row("memdesc_reinterpret", "src:mem -> result:mem", _VIEW, (), {"verify": gpu_rules.verify_reinterpret}),
         Row(
             "local_load",
@@ -216,7 +223,13 @@ declare_rows(
             (d.Property("atomic_rmw_op", RMW), number("axis")),
             {"verify": gpu_rules.verify_local_atomic},
         ),
-        Row("fp4_to_fp", "src:tensor -> result:floats", _VIEW, (number("axis"),)),
+        Row(
+            "fp4_to_fp",
+            "src:tensor -> result:floats",
+            _VIEW,
+            (number("axis"),),
+            {"verify": result_layouts.verify_fp4},
+        ),
         Row(
             "global_scratch_alloc",
             "-> result:ptr",

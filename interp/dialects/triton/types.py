@@ -330,6 +330,8 @@ _PACKED = frozenset(map(ty.F, ("f8E4M3FN", "f8E5M2", "f16", "bf16", "f32")))
 _PACKABLE = _PACKED | {ty.IntegerType(8), ty.F("f8E8M0FNU")}
 PACKED = _tensor("packed arithmetic result element", lambda type_: type_ in _PACKED)
 PACKABLE = _tensor("packed arithmetic operand element", lambda type_: type_ in _PACKABLE)
+_HALVES = frozenset(map(ty.F, ("f16", "bf16")))
+HALVES = _tensor("16-bit float or bfloat16 type", lambda type_: type_ in _HALVES)
 AREF = d.TypeConstraint("", lambda type_: isinstance(type_, ArefType))
 WARP_TOKENS = _tensor("", lambda type_: type_ == WARP_TOKEN)
 BYTES = _tensor("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
@@ -436,7 +438,9 @@ _MODULE = "builtin.module"
 
 def _number(op: Operation, name: str) -> int | None:
     found = op.attributes.get(name)
-    return found.value if isinstance(found, at_.IntegerAttr) else None
+    if not isinstance(found, at_.IntegerAttr):
+        return None
+    return -found.value if found.type == ty.I1 else found.value  # Triton reads the number as a signed one
 
 
 def context_of(op: Operation) -> Context:

@@ -79,5 +79,5 @@ def test_what_triton_rejects(op: str, message: str) -> None:
 @each_row(*[(row,) for row in REJECTED], every=4)
 def test_texts_that_triton_rejects(row: tuple[str, ...]) -> None:
     layouts, body, message, *module = row
-    with pytest.raises(hu.HalfulpError, match=re.escape(message)):
+    with pytest.raises(hu.HalfulpError, match=re.escape(message) or None):
         hu.load(text_of(layouts, body, *module))
