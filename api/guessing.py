@@ -52,6 +52,9 @@ _ADVICE = {
     ),
     "calibrate amax scale find_scale": 'hu.quant.suggest_scale(x, "f8E4M3FN") suggests a scale',
     "qdq fake_quantize": "hu.dequantize(hu.quantize(x, type)) gives the values that are left after quantising",
+    "awq gptq unpack_awq unpack_gptq dequantize_awq dequantize_gptq dequantize_gemm": (
+        'hu.quant.unpack("awq", qweight, qzeros, scales).dequantize() gives the weights of a layer of AWQ or GPTQ'
+    ),
     "quantize_mx mx_quantize quantize_nvfp4 to_mx mx": (
         'hu.quantize_blocks(x, "f4E2M1FN", recipe=...) makes blocks as MX and NVFP4 have them'
     ),
@@ -99,7 +102,7 @@ _MOVED = {
     "kappa": "p3109.kappa",
     "quantized": "quant.type",
     "quantize_multiplier": "quant.multiplier",
-    "requantize suggest_scale": "quant.{name}",
+    "hadamard requantize suggest_scale": "quant.{name}",
     "register_cast": "register.cast",
     "register_dialect": "register.dialect",
     "register_external": "register.external",

@@ -114,6 +114,8 @@ LINES = (
     ('hu.quantize_blocks(np.tile(X, 32), "f8E4M3FN", "deepseek")', "did you mean `fp8-deepseek` or"),
     ('hu.quantize_blocks(np.tile(X, 8), "f4E2M1FN", "fp8-te")', "it takes f8E4M3FN, f8E5M2"),
     ('hu.quant.pack(np.tile(X, 8), "Q4_K")', "must be a multiple of 256"),
+    ("hu.dequantize_awq(X)", 'hu.quant.unpack("awq", qweight, qzeros, scales)'),
+    ("hu.hadamard(X)", "hu.quant.hadamard"),
 )  # fmt: skip
 
 
