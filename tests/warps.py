@@ -512,7 +512,8 @@ class Machine:
 
     def _pushed(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
         found: Array = np.zeros_like(values[1])
-        found[self.warp * self.lanes + (values[0] // 4 % self.lanes).astype(np.intp)] = values[1]
+        places = self.warp * self.lanes + (values[0] // 4 % self.lanes).astype(np.intp)
+        found[places[self._active]] = values[1][self._active]
         return found
 
     def _ballot(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
@@ -616,7 +617,10 @@ class Machine:
         elif parts[0] in ("atom", "red"):
             rule, bits = next(part for part in parts if part in _ATOMS), int(parts[-1][1:])
             rule = f"u{rule}" if rule in ("min", "max") and parts[-1][0] == "u" else rule
-            old = self._atomic(pointer, address(), Type("i", bits), read(groups[place + 1][0], bits), rule, active)
+            value = read(groups[place + 1][0], bits)
+            if parts[-1][0] == "f":
+                rule, value = f"f{rule}", value.view(f"f{bits // 8}")
+            old = self._atomic(pointer, address(), Type("i", bits), value, rule, active)
             if place:
                 write(groups[0][0], old)
         elif op in ("cvt.rn.bf16.f16", "cvt.rn.f16.bf16"):

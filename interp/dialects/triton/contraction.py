@@ -20,11 +20,12 @@ from functools import cached_property, partial
 from math import prod
 from typing import Any, NamedTuple
 
-from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.elements import Function, Operands, reshaped
 from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.triton.layouts import layout_of
 from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import BlockArgument, Operation, OpResult, SSAValue
 from halfulp.interp.run.elementwise import PointwiseStep
@@ -191,7 +192,7 @@ class Contraction:
             if op.name == "arith.negf":
                 negative, value = not negative, op.operands[0]
                 continue
-            if op.name not in _MOVES or not _in_registers(op):
+            if not (_is_sum_of_one(op) or (op.name in _MOVES and _in_registers(op))):
                 return None
             moves.append(op)
             value = op.operands[0]
@@ -226,6 +227,7 @@ class Contraction:
         if not found:
             return None
         sure = not any(self.hidden(product) for _, product in found) and not self.takes_combination(op)
+        sure = sure and not self.crosses_iterations(op)
         if len(found) > 1 and self._alike(*[product for _, product in found]):
             doubled = op.name == "arith.addf" and str(ty.element_type(op.results[0].type)) not in self._target.doubled
             return None if doubled else Fused(found[0][1], 0, sure)
@@ -290,6 +292,22 @@ class Contraction:
                     return True
         return False
 
+    def crosses_iterations(self, op: Operation) -> bool:
+        """Tell whether an addition may take a product of another iteration, or of a loop before it, or whether the one
+        that it takes may be hidden: LLVM writes the iterations of a loop one after the other if it knows how many there
+        are, and may then compute the products of several as one vector.
+        """
+        around = op.parent_op
+        while around is not None and not _is_unrolled(around):
+            around = around.parent_op
+        if around is not None:
+            return any(_may_be_product(value, set()) for value in op.operands)
+        through = (_source(value) for value in op.operands)
+        return any(
+            isinstance(value, OpResult) and _is_unrolled(value.owner) and _may_be_product(value, set())
+            for value in through
+        )
+
     def hidden(self, product: Product) -> bool:
         """Tell whether LLVM may have hidden a product: the product of a constant and a choice with a constant becomes a
         choice, and for AMD two products become a vector.
@@ -333,6 +351,63 @@ class Contraction:
         return not self._target.is_cuda and op.name in _LOADS and any(map(_is_constant, op.operands[-1:]))
 
 
+_MOST_TRIPS = 128
+"""The most iterations of a loop that LLVM may write one after the other."""
+
+
+def _is_unrolled(op: Operation) -> bool:
+    """Tell whether LLVM may write the iterations of a loop one after the other."""
+    if op.name != "scf.for" or not all(map(_is_constant, op.operands[:3])):
+        return False
+    begin, end, step = (_number(value) for value in op.operands[:3])
+    return end - begin <= _MOST_TRIPS * max(step, 1)
+
+
+def _number(value: SSAValue) -> int:
+    assert isinstance(value, OpResult)
+    number = value.owner.properties.get("value")
+    return number.value if isinstance(number, at.IntegerAttr) else 0
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """Return the value whose elements were moved or negated."""
+    while isinstance(value, OpResult) and (
+        value.owner.name in _MOVES or value.owner.name == "arith.negf" or _is_sum_of_one(value.owner)
+    ):
+        value = value.owner.operands[0]
+    return value
+
+
+def _may_be_product(value: SSAValue, seen: set[SSAValue]) -> bool:
+    """Tell whether a value may be a product, also one that a loop carries, whose iterations LLVM may write one after
+    the other.
+    """
+    value = _source(value)
+    if value in seen:
+        return False
+    seen.add(value)
+    if isinstance(value, OpResult):
+        if not _is_unrolled(value.owner):
+            return value.owner.name == "arith.mulf"
+        loop, number = value.owner, value.index
+    else:
+        assert isinstance(value, BlockArgument)
+        around = value.block.parent.parent if value.block.parent is not None else None
+        if around is None or not _is_unrolled(around) or not value.index:
+            return False
+        loop, number = around, value.index - 1
+    yielded = loop.regions[0].blocks[0].operations[-1].operands[number]
+    return _may_be_product(loop.operands[3 + number], seen) or _may_be_product(yielded, seen)
+
+
+def _is_sum_of_one(op: Operation) -> bool:
+    """Tell whether an op is a reduction of one element, which is the element itself."""
+    if op.name != "tt.reduce" or len(op.operands) != 1:
+        return False
+    axis = op.properties["axis"]
+    return isinstance(axis, at.IntegerAttr) and sizes_of(op.operands[0].type)[axis.value] == 1
+
+
 def _is_of(name: str, value: SSAValue) -> bool:
     """Tell whether an op of a name made a value."""
     return isinstance(value, OpResult) and value.owner.name == name
@@ -364,6 +439,17 @@ def _in_registers(op: Operation) -> bool:
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
+
+def _mover(op: Operation, settings: Settings, lanes: bool) -> Function:
+    if _is_sum_of_one(op):
+        type_ = op.results[0].type
+        shape = sizes_of(type_)
+        return lambda run, given: (reshaped(given[0], type_, (*given[0].shape[: given[0].over_lanes], *shape)),)
+    evaluator = evaluator_of(op)
+    found: Function = (lanes and evaluator.in_lanes(op, settings)) or evaluator.build(op, settings)
+    return found
+
+
 Moved = Callable[[Run, Value], Value]
 
 
@@ -371,10 +457,7 @@ def moved_by(product: Product, settings: Settings, lanes: bool = False) -> Moved
     """Return the function that moves the elements of a factor as those of the product are moved. ``lanes``: whether
     values are over the lanes of a batch.
     """
-    steps: list[Function] = [
-        (lanes and evaluator_of(op).in_lanes(op, settings)) or evaluator_of(op).build(op, settings)
-        for op in product.moves
-    ]
+    steps: list[Function] = [_mover(op, settings, lanes) for op in product.moves]
 
     def move(run: Run, value: Value) -> Value:
         for step in steps:

@@ -23,7 +23,9 @@ from halfulp.interp.dialects.elements import (
 )
 from halfulp.interp.dialects.elementwise import elementwise_step, enum_of, format_of
 from halfulp.interp.dialects.triton import casts, memory
+from halfulp.interp.dialects.triton.layouts import layout_of
 from halfulp.interp.dialects.triton.rules import integer_of, optional, order_of, sizes_of
+from halfulp.interp.dialects.triton.targets import encoding_of, target_of
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -371,7 +373,49 @@ def _replacing(op: Operation, settings: Settings, combine: memory.Update, operan
 
 def _rmw(op: Operation, settings: Settings) -> Function:
     combine, inexact = memory.combining_of(op, op.operands[1].type, settings)
-    return _replacing(op, settings, combine, 1, inexact)
+    replace_, waves = _replacing(op, settings, combine, 1, inexact), _waves_of_unsigned(op)
+    if waves is None:
+        return replace_
+    extreme = np.minimum if memory.kind_of(op) == "min" else np.maximum
+
+    def run_(run: Run, given: Operands) -> tuple[Any, ...]:
+        pointers, value, *masks = given
+        active = np.flatnonzero(masks[0].bits) if masks else np.arange(value.bits.size)
+        keys = np.column_stack([waves[active], pointers.bits.reshape(-1, 2)[active].view(np.int64)])
+        _, group = np.unique(keys, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        order = np.argsort(group, kind="stable")
+        bits, codes = value.bits.reshape(-1).copy(), value.bits.reshape(-1)[active][order]
+        if len(codes):
+            starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+            bits[active] = extreme.reduceat(codes, starts)[group]
+        combined_ = Value(value.type, bits.reshape(value.shape), value.poison, value.open, value.origins)
+        return replace_(run, (pointers, combined_, *masks))
+
+    return run_
+
+
+_FEWEST_BITS = 32
+
+
+def _waves_of_unsigned(op: Operation) -> npt.NDArray[np.intp] | None:
+    """Return the waves of the elements of an atomic op, as `LinearLayout.waves`, if the target first combines them as
+    unsigned numbers; else None.
+    """
+    type_, target = op.operands[1].type, target_of(op)
+    encoding = encoding_of(type_)
+    if target is None or encoding is None or memory.kind_of(op) not in target.unsigned:
+        return None
+    top = op
+    while top.parent_op is not None:
+        top = top.parent_op
+    used = any(value is result for each in top.walk() for value in each.used_values for result in op.results)
+    if used or ty.width_of(ty.element_type(type_)) < _FEWEST_BITS:
+        return None
+    try:
+        return layout_of(encoding, sizes_of(type_)).waves()
+    except ValueError as error:
+        raise unsupported(op, f"the layout of the elements is not known: {error}") from None
 
 
 def _cas(op: Operation, settings: Settings) -> Function:

@@ -42,6 +42,24 @@ class LinearLayout:
             self._zero
         } == set(other.register) - {self._zero}
 
+    def waves(self) -> Places:
+        """Return, for each element in row-major order, a number that it shares with those that the lanes of one wave
+        hold in one register. Copies do not count.
+        """
+        parts = []
+        for bases in (self.register, self.warp, self.lane):
+            numbers = np.zeros((1, len(self.shape)), np.intp)
+            for basis in bases:
+                if any(basis):
+                    numbers = np.concatenate([numbers, numbers ^ np.array(basis)])
+            parts.append(numbers)
+        registers, warps, lanes = parts
+        places = registers[:, None, None] ^ warps[None, :, None] ^ lanes[None, None, :]
+        found = np.empty(int(np.prod(self.shape)), np.intp)
+        where = np.ravel_multi_index(tuple(np.moveaxis(places, -1, 0)), self.shape).reshape(-1, len(lanes))
+        found[where] = np.arange(len(where))[:, None]
+        return found
+
     @property
     def _zero(self) -> Basis:
         return (0,) * len(self.shape)

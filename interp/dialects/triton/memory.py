@@ -530,13 +530,19 @@ def combining(op: Operation, kind: str, element: ty.Type, settings: Settings) ->
     return combine
 
 
+def kind_of(op: Operation) -> str:
+    """Return the property ``atomic_rmw_op`` of an atomic op."""
+    prop = op.definition.property_named("atomic_rmw_op") if op.definition is not None else None
+    assert prop is not None
+    kind: str = prop.kind.names[op.prop("atomic_rmw_op", at.IntegerAttr).value]  # type: ignore[union-attr]
+    return kind
+
+
 def combining_of(op: Operation, type_: ty.Type, settings: Settings) -> tuple[Update, bool]:
     """Return the function by which an atomic op with the property ``atomic_rmw_op`` makes new codes, and whether the
     results depend on the order of the updates.
     """
-    prop = op.definition.property_named("atomic_rmw_op") if op.definition is not None else None
-    assert prop is not None
-    kind = prop.kind.names[op.prop("atomic_rmw_op", at.IntegerAttr).value]  # type: ignore[union-attr]
+    kind = kind_of(op)
     combine = combining(op, kind, ty.element_type(type_), settings)
     return lambda old, given: combine(old, given[0]), kind in ("fadd", "exch")
 

@@ -101,6 +101,9 @@ class Target:
     doubled: frozenset[str]
     #: Which of two products with as many uses an addition takes: 0 for the first one, 1 for the second one.
     preferred: int
+    #: The kinds of atomic ops on integers whose operands for one address a wave first combines as unsigned numbers,
+    #: though they are signed. It does so if nobody uses what was there before.
+    unsigned: frozenset[str]
     #: The ops that are computed by instructions whose bits are not published.
     approximate: Mapping[str, Approximation]
 
@@ -118,14 +121,15 @@ _WIDE = frozenset(("f32", "f64"))
 _ALL = frozenset(("f16", "f32", "f64"))
 _WAVE_OF_64, _WAVE_OF_32 = (8, 4, 2, 1, 16, 32), (8, 4, 2, 1, 16)
 _NONE = frozenset[str]()
+_EXTREMES = frozenset(("max", "min"))
 
 
 def _cuda(name: str, model: str, packed: frozenset[str], ternary: frozenset[str]) -> Target:
-    return Target(f"cuda:{name}", model, packed, ternary, (), _ALL | {"bf16"}, _WIDE, 0, _OF_CUDA)
+    return Target(f"cuda:{name}", model, packed, ternary, (), _ALL | {"bf16"}, _WIDE, 0, _NONE, _OF_CUDA)
 
 
-def _hip(name: str, model: str, packed: frozenset[str], shifts: tuple[int, ...]) -> Target:
-    return Target(f"hip:{name}", model, packed, _FLOATS, shifts, _ALL, _NONE, 1, _OF_HIP)
+def _hip(name: str, model: str, packed: frozenset[str], shifts: tuple[int, ...], unsigned: frozenset[str]) -> Target:
+    return Target(f"hip:{name}", model, packed, _FLOATS, shifts, _ALL, _NONE, 1, unsigned, _OF_HIP)
 
 
 TARGETS: Mapping[str, Target] = {
@@ -137,9 +141,9 @@ TARGETS: Mapping[str, Target] = {
         _cuda("90", "chip:sm_90", _HALVES, _INTEGERS),
         _cuda("100", "chip:sm_100", _HALVES | _F32, _FLOATS | _INTEGERS),
         _cuda("120", "chip:sm_120", _HALVES | _F32, _FLOATS | _INTEGERS),
-        _hip("gfx942", "chip:gfx942", _HALVES | _F32, _WAVE_OF_64),
-        _hip("gfx950", "", _HALVES | _F32, _WAVE_OF_64),
-        _hip("gfx1100", "", _HALVES, _WAVE_OF_32),
+        _hip("gfx942", "chip:gfx942", _HALVES | _F32, _WAVE_OF_64, _EXTREMES),
+        _hip("gfx950", "", _HALVES | _F32, _WAVE_OF_64, _EXTREMES),
+        _hip("gfx1100", "", _HALVES, _WAVE_OF_32, _NONE),
     )
 }
 """The targets that are known, by the name that a module gives in ``ttg.target``."""

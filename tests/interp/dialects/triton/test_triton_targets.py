@@ -25,6 +25,7 @@ DTYPES: dict[str, Any] = {
     "f32": np.float32,
 }
 MODULE = """
+#e = #ttg.blocked<{{sizePerThread = [{size}, 1], threadsPerWarp = [{lanes}, 1], warpsPerCTA = [4, 1], order = [0, 1]}}>
 #l = #ttg.blocked<{{sizePerThread = [{size}], threadsPerWarp = [{lanes}], warpsPerCTA = [4], order = [0]}}>
 module attributes {{"ttg.num-warps" = 4 : i32, ttg.target = "{target}", "ttg.threads-per-warp" = {lanes} : i32}} {{
   tt.func public @f({arguments}) {{
@@ -180,7 +181,16 @@ AB, CD = op("m", "mulf", "a", "b"), op("n", "mulf", "c", "d")
         AB + CD + op("s", "addf", "m", "n") + op("y", "maximumf", "s", "m"),
         max(fma(C, D, A * B), float(A * B)),
     ),
-    # What moves elements does not matter.
+    # What moves elements does not matter, nor a sum of one element.
+    (
+        "cuda:90",
+        AB + f"%s = tt.reshape %m : {F32} -> tensor<128x1xf32, #e>\n"
+        '%t = "tt.reduce"(%s) <{axis = 1 : i32}> ({\n^bb0(%u: f32, %v: f32):\n%w = arith.addf %u, %v : f32\n'
+        "tt.reduce.return %w : f32\n}) : (tensor<128x1xf32, #e>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #e}>>\n"
+        f"%k = ttg.convert_layout %t : tensor<128xf32, #ttg.slice<{{dim = 1, parent = #e}}>> -> {F32}\n"
+        + op("y", "addf", "k", "c"),
+        fma(A, B, C),
+    ),
     (
         "cuda:90",
         AB + f"%k = tt.reshape %m : {F32} -> {F32}\n" + op("y", "addf", "k", "c"),
@@ -216,6 +226,60 @@ def test_products_that_may_be_hidden_are_open(target: str, body: str, expected: 
     run(target, text, (*given, ("o", "f32", got)), 128, track_open=True)
     marks = got.load().open
     assert (marks is not None and bool(marks.any())) == expected
+
+
+LOOP = (
+    "%i0 = arith.constant 0 : i32\n%i3 = arith.constant 3 : i32\n%i1 = arith.constant 1 : i32\n"
+    "%y = scf.for %i = %i0 to {0} step %i1 iter_args(%h = %{1}) -> ({2}) : i32 {{\n"
+    "%s = arith.addf %h, %{3} : {2}\nscf.yield %s : {2}\n}}\n"
+)
+
+
+@each_row(
+    # A loop with a known number of iterations is written out: the product may be fused, or be a part of a vector.
+    ("%i3", AB, "c", "m", True),
+    ("%i3", AB, "m", "c", True),
+    ("%i3", "", "a", "c", False),
+    ("%k_", AB, "c", "m", False),
+)
+def test_products_of_loops_that_are_written_out_are_open(
+    count: str, body: str, first: str, added: str, expected: bool
+) -> None:
+    given = [(name, "f32", np.full(128, value, np.float32)) for name, value in zip("abcd", (A, B, C, D), strict=True)]
+    got = hu.Buffer.from_numpy(np.zeros(128, np.float32))
+    text = "".join(load(name, "f32", 128) for name in "abcd") + body
+    text += f"%k_ = tt.load %n_ : !tt.ptr<i32>\n{LOOP.format(count, first, F32, added)}" + store("y", "f32", 128)
+    number = np.full(1, 3, np.int32)
+    run("cuda:90", text, (*given, ("n", "i32", number), ("o", "f32", got)), 128, track_open=True)
+    marks = got.load().open
+    assert (marks is not None and bool(marks.any())) == expected
+
+
+@each_row(
+    # In the LLVM IR of triton 3.9, a wave of gfx942 first combines what it has for one address by umax or umin.
+    ("cuda:90", "max", "", 5),
+    ("hip:gfx942", "max", "", 3),
+    ("hip:gfx942", "max", "used", 5),
+    ("cuda:90", "min", "", -13),
+    ("hip:gfx942", "min", "", -7),
+    ("hip:gfx942", "umax", "", -7),
+)
+def test_signed_extremes_that_a_wave_combines(target: str, kind: str, use: str, expected: int) -> None:
+    numbers = np.zeros(128, np.int32)
+    # The second wave has the numbers from 64 on.
+    numbers[[0, 1, 64]] = (-13, 5, 3) if kind == "max" else (-13, 5, -7)
+    if kind == "min":
+        numbers[65:] = -7
+    got = np.zeros(128, np.int32)
+    pointers, integers = "tensor<128x!tt.ptr<i32>, #l>", "tensor<128xi32, #l>"
+    text = (
+        load("a", "i32", 128)
+        + f"%p = tt.splat %o_ : !tt.ptr<i32> -> {pointers}\n"
+        + f"%old = tt.atomic_rmw {kind}, acq_rel, gpu, %p, %a : ({pointers}, {integers}) -> {integers}\n"
+        + (f"%two = arith.addi %old, %old : {integers}\n" if use else "")
+    )
+    run(target, text, (("a", "i32", numbers), ("o", "i32", got)), 128)
+    assert got[0] == expected
 
 
 # --- orders -----------------------------------------------------------------------------------------------------------
