@@ -472,7 +472,7 @@ def shift_bits(dice: Dice) -> Mistake:
 def narrow(dice: Dice) -> Mistake:
     unit = some(dice, ("add", "fma"))
     unit.wrong["bits"] = bits = unit.dst.m + 1 + int(dice.integers(-1, 3))
-    return planted(dice, unit, f"an accumulator of {plural(bits)}", "rounding=toward_zero")
+    return planted(dice, unit, f"an accumulator of {plural(bits)} without", "rounding=toward_zero")
 
 
 def carry_lost(dice: Dice) -> Mistake:

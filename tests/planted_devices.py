@@ -325,7 +325,9 @@ def accumulated(computation: OpComputation, rows: Chunk, bits: int) -> Plant:
             assert Fraction(float(total)) == total
             made = wide.compute((np.array([float(total)]).view(np.uint64),)).outputs
             result[row], flags[row] = made[0][0], made[1][0] | 1
-    return Plant(computation, rows, (result, flags), f"an accumulator of {bits} bit{'s'[: bits > 1]}")
+    return Plant(
+        computation, rows, (result, flags), f"an accumulator of {bits} bit{'s'[: bits > 1]} without a sticky bit"
+    )
 
 
 def exponent_of(number: Fraction) -> int:

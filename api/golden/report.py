@@ -76,8 +76,8 @@ class Report:
 
     @property
     def explanations(self) -> list[LikelyCause]:
-        """Other semantics that give the results of the device, the likeliest first. Those that equal rows refute come
-        behind all others.
+        """Other semantics that give the results of the device, the likeliest first. Those that equal rows refute, or
+        that explain few rows, come behind all others.
         """
         return self.found.explanations
 
@@ -348,20 +348,21 @@ def _explanation_lines(found: Check) -> list[str]:
             for one in told
         ]
 
-    refuted = [
-        one for one in found.explanations if one.refuted and _NEAR * (found.controls - one.equal) < found.controls
+    behind = [
+        one
+        for one in found.explanations
+        if not one.leads and (not one.refuted or _NEAR * (found.controls - one.equal) < found.controls)
     ]
     holding = [one for one in found.explanations if one.leads][:SEVERAL_LINES]
-    weak = [one for one in found.explanations if one.weak and not one.refuted][:MOST_TOLD]
     perfect = [one for one in holding if one.rows == of]
     if perfect:
-        holding, weak, refuted = perfect, [], []
+        holding, behind = perfect, []
     if found.differing <= 1:
         # What holds is told with the row itself.
-        return [*causes(refuted[:MOST_TOLD]), ""] if refuted and not holding else []
+        return [*causes(behind[:MOST_TOLD]), ""] if behind and not holding else []
     kinds = list(found.kinds.items())[:SEVERAL_LINES]
     counted = [f"{share(count, found.differing, '')}: {kind}" for kind, count in kinds]
-    near = causes([*weak, *refuted][: SEVERAL_LINES - len(holding)])
+    near = causes(behind[: SEVERAL_LINES - len(holding)])
     none = [] if holding or not found.examined else ["no single cause fits these rows"]
     return [*causes(holding), *none, *found.described, *counted, *near, ""]
 

@@ -7,14 +7,16 @@ in how it adds products. A check of vectors tries each cause on the rows that di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
-from halfulp.conformance.vectors.columns import Chunk, Column, Role
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.delivered import (
     bounds,
@@ -24,7 +26,7 @@ from halfulp.conformance.vectors.delivered import (
     exponents,
     flag_rules,
     infinity_signs,
-    integer_ranges,
+    most_frequent,
     other_flags,
     other_nans,
     roundings_of_some,
@@ -49,6 +51,7 @@ from halfulp.conformance.vectors.faults import faults_of
 from halfulp.conformance.vectors.fixed_causes import fixed_point_faults
 from halfulp.conformance.vectors.other_computations import other_ops, other_profiles, other_programs
 from halfulp.conformance.vectors.program_steps import in_steps, steps_of
+from halfulp.conformance.vectors.ranges import integer_ranges, other_ranges, wrapped_exponents
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.specials import (
     compared_as_integers,
@@ -56,7 +59,6 @@ from halfulp.conformance.vectors.specials import (
     flushed_to_plus,
     inexact_of_some_bits,
     misread_operands,
-    wrapped_exponents,
 )
 from halfulp.conformance.vectors.tile_causes import (
     biases_of_sums,
@@ -74,9 +76,10 @@ from halfulp.conformance.vectors.tile_causes import (
     other_orders,
 )
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import FORMATS, Codes, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.types import width_of
+from halfulp.semantics import floats
 
 # --- encodings --------------------------------------------------------------------------------------------------------
 #
@@ -144,6 +147,85 @@ def _stuck(name: str, bit: int, value: int) -> Write:
         return codes | mask if value else codes & ~mask
 
     return partial(changed, lambda column: column.name == name, stuck)
+
+
+MOST_EXCHANGED = 64
+"""The most results of which each two are tried as exchanged."""
+
+
+def crossed_wires(computation: Computation, sample: Sample) -> Iterator[Cause]:
+    """Yield the causes that two bits of a result are exchanged, or that one is inverted, and that two results are
+    exchanged: those that the sample shows most often.
+    """
+    results = [k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT]
+    for k in results[:MOST_EXCHANGED]:
+        column, own, right = computation.outputs[k], sample.actual[k], sample.expected[k]
+        if column.width > LIMB_BITS:
+            continue
+        about = column.name if len(results) > 1 else "the result"
+        mask = most_frequent((own ^ right)[sample.differs & (own != right)]) or 0
+        bits = [bit for bit in range(column.width) if mask >> bit & 1]
+        applies = partial(_named, column.name)
+        if len(bits) == 1:
+            inverted = partial(changed, applies, partial(_inverted, mask))
+            yield writing(f"bit {bits[0]} of {about} inverted", inverted)
+        if len(bits) == 2:
+            exchanged = partial(changed, applies, partial(_bits_exchanged, bits[0], bits[1]))
+            yield writing(f"bits {bits[0]} and {bits[1]} of {about} exchanged", exchanged)
+    alike = combinations(results if len(results) <= MOST_EXCHANGED else (), 2)
+    for one, other in ((one, other) for one, other in alike if computation.outputs[one].width <= LIMB_BITS):
+        pairs = ((sample.actual[one], sample.expected[other]), (sample.actual[other], sample.expected[one]))
+        if computation.outputs[one].width != computation.outputs[other].width:
+            continue
+        there = np.logical_and.reduce([given == right for given, right in pairs])
+        if 2 * int((there & sample.differs).sum()) > int(sample.differs.sum()):
+            names = " and ".join(computation.outputs[k].name for k in (one, other))
+            yield writing(f"{names} exchanged", partial(_columns_exchanged, names.split(" and ")))
+
+
+def _named(name: str, column: Column) -> bool:
+    return column.name == name
+
+
+def _inverted(mask: int, codes: Codes, width: int) -> Codes:
+    return np.asarray(codes ^ codes.dtype.type(mask))
+
+
+def _bits_exchanged(one: int, other: int, codes: Codes, width: int) -> Codes:
+    kind = codes.dtype.type
+    differ = (codes >> kind(one) ^ codes >> kind(other)) & kind(1)
+    return np.asarray(codes ^ (differ << kind(one) | differ << kind(other)))
+
+
+def _columns_exchanged(names: Sequence[str], columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
+    places = [k for k, column in enumerate(columns) if column.name in names]
+    return tuple(outputs[places[places.index(k) - 1]] if k in places else codes for k, codes in enumerate(outputs))
+
+
+def stuck_operands(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield the causes that one bit of an operand is always 0 or 1 for the unit, also where special codes are found
+    beside it: bits that are the other in all rows that differ.
+    """
+    for k, column in enumerate(computation.inputs):
+        if column.role is not Role.OPERAND or column.width > LIMB_BITS:
+            continue
+        codes, fmt = sample.inputs[k], format_of(column)
+        for bit in range(column.width - (fmt is not None and fmt.signed)):  # signs are those of `misread_operands`
+            ones = (codes[sample.differs] >> codes.dtype.type(bit) & codes.dtype.type(1)).astype(np.bool_)
+            if ones.all() or not ones.any():
+                value = int(not ones.all())
+                mask = codes.dtype.type(1 << bit)
+                for but in ("", ", except in NaNs and infinities") if fmt is not None else ("",):
+                    read = partial(_with_bit, k, mask, value, fmt if but else None)
+                    yield reading(f"bit {bit} of {column.name} read as {value}{but}", Stage.COMPUTATION, read)
+
+
+def _with_bit(place: int, mask: Any, value: int, but: FloatFormat | None, inputs: Chunk) -> Chunk:
+    codes = inputs[place]
+    made = codes | mask if value else codes & ~mask
+    if but is not None:
+        made = np.where(floats.is_nan(but, codes) | floats.is_infinite(but, codes), codes, made)
+    return tuple(made if k == place else own for k, own in enumerate(inputs))
 
 
 def other_formats(computation: OpComputation) -> Iterator[Cause]:
@@ -278,8 +360,8 @@ def causes_of_steps(computation: ProgramComputation, sample: Sample) -> Iterator
         yield from in_steps(step, [cause for row in rows for cause in row.causes(step.op, own)])
 
 
-_OF_WHOLE_PROGRAMS = (byte_orders, flag_orders, stuck_bits, other_ops)
-"""Rows that are not tried for each op: the first three are about a device's outputs, `other_programs` does the last."""
+_OF_WHOLE_PROGRAMS = (byte_orders, flag_orders, stuck_bits, crossed_wires, other_ops)
+"""Rows that are not tried for each op: the first four are about a device's outputs, `other_programs` does the last."""
 
 
 # --- table ------------------------------------------------------------------------------------------------------------
@@ -290,6 +372,12 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("the order of the bytes or bits in a word", byte_orders, _ALL),
     Diagnosis("the order of the flags", flag_orders, _ALL),
     Diagnosis("a bit or a flag that never changes", stuck_bits, _ALL),
+    Diagnosis(
+        "bits of a result that are exchanged or inverted, or results that are exchanged",
+        crossed_wires,
+        _ALL,
+        fitted=True,
+    ),
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles, (OpComputation, ProgramComputation)),
@@ -302,7 +390,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("another NaN operand, a signalling NaN, another sign of NaN", other_nans),
     Diagnosis("another rule of a flag, such as invalid for quiet NaNs, or the flags of a part of the op", flag_rules),
     Diagnosis("one flag instead of another", other_flags, _ALL),
-    Diagnosis("another sign of zeros and of cancelled sums", zero_signs),
+    Diagnosis("another sign of zeros and of cancelled sums", zero_signs, (OpComputation, TileComputation)),
     Diagnosis("another sign of infinities", infinity_signs, _ALL),
     Diagnosis(
         "the range of an integer that is compared before rounding, or without the carry of rounding", integer_ranges
@@ -321,6 +409,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         "in fixed point: another rounding or overflow, a sign or a point that is misread, bits that are cut",
         fixed_point_faults,
     ),
+    Diagnosis("a bit of an operand that is always 0 or 1", stuck_operands, fitted=True),
     Diagnosis("a rounded result times a power of two", exponents, fitted=True),
     Diagnosis(
         "operands without their signs, infinities or NaNs read as numbers, or another sign of products",
@@ -328,6 +417,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     ),
     Diagnosis("a fixed result of an invalid operation, or of a NaN, an infinity or zero", fixed_results, fitted=True),
     Diagnosis("an exponent that wraps around at an end of the range", wrapped_exponents),
+    Diagnosis("a range that ends at another number, or that is compared before rounding", other_ranges, fitted=True),
     Diagnosis("subnormal results that become +0", flushed_to_plus),
     Diagnosis("numbers compared as integers", compared_as_integers),
     Diagnosis("the flag inexact of some of the bits that are cut", inexact_of_some_bits),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from itertools import combinations
 
 import numpy as np
 
@@ -30,10 +31,9 @@ from halfulp.conformance.vectors.device import (
 from halfulp.conformance.vectors.faults import bias_off, powers_of
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.interp.ir.types import width_of
 from halfulp.semantics import floats
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def _is_signalling(fmt: FloatFormat, codes: Codes) -> Mask:
 Rule = Callable[[Delivered], Codes]
 
 
-def _ruled(name: str, computation: Computation, rule: Rule, role: Role = Role.RESULT) -> Cause:
+def ruled(name: str, computation: Computation, rule: Rule, role: Role = Role.RESULT) -> Cause:
     """Return the cause by which the first result, or the flags, are what a rule says."""
 
     def write(columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
@@ -160,7 +160,8 @@ def _of_sample(computation: Computation, sample: Sample) -> Delivered:
     return Delivered(computation.inputs, sample.inputs, computation.outputs, sample.expected)
 
 
-def _result_format(computation: Computation) -> FloatFormat | None:
+def result_format(computation: Computation) -> FloatFormat | None:
+    """Return the format of the first result; None for other types, and for codes of several limbs."""
     column = next((column for column in computation.outputs if column.role is Role.RESULT), None)
     fmt = None if column is None else format_of(column)
     return fmt if fmt is not None and fmt.bits <= LIMB_BITS else None
@@ -196,7 +197,7 @@ def carries(computation: OpComputation) -> Iterator[Cause]:
     """Yield the causes that a carry of rounding out of the fraction does not reach the exponent: for normal numbers,
     for numbers that round to the smallest normal number, or for both.
     """
-    fmt = _result_format(computation)
+    fmt = result_format(computation)
     if unit_of(computation) is None or fmt is None or not fmt.mantissa_bits or not fmt.zero:
         return
     for about, normal, smallest in (
@@ -251,7 +252,9 @@ def roundings_of_some(computation: OpComputation) -> Iterator[Cause]:
             ("results cut that round above the largest number", False),
             ("overflow not raised where it comes from rounding", True),
         ):
-            yield through(about, partial(_compared_before, flags))
+            yield through(about, partial(_compared_before, flags, False))
+        if not unit.case.target.infinities:  # of others, all that rounding makes too large carries
+            yield through("overflow not raised where it comes from a carry", partial(_compared_before, True, True))
 
 
 def _rounded_otherwise(mode: str, about: str, computation: OpComputation, inputs: Chunk) -> Computed:
@@ -274,8 +277,10 @@ def _rounded_otherwise(mode: str, about: str, computation: OpComputation, inputs
     return chosen(where, other, own)
 
 
-def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
-    """Take numbers below the power of two above the largest number as in range."""
+def _compared_before(flags: bool, carries: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
+    """Take numbers below the power of two above the largest number as in range; if ``carries``, those that round to
+    it.
+    """
     own, cut = _made(computation, inputs), _made(_in_mode(computation, "toward_zero"), inputs)
     rows, unit = Delivered(computation.inputs, inputs, computation.outputs, own.outputs), unit_of(computation)
     if unit is None or rows.fmt is None or (flags and not any(map(of_flags, rows.outputs))):
@@ -286,6 +291,10 @@ def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> 
     for k in np.flatnonzero(carried).tolist():
         row = exact[k]
         where[k] = row is not None and row.exact.significand > 0 and row.exact.lead <= rows.fmt.emax
+        if carries and where[k] and row is not None:
+            shift = row.exact.lead - rows.fmt.mantissa_bits - row.exact.exponent
+            size, _ = scalar.round_to_integer(row.exact.sign, row.exact.significand, max(shift, 0), unit.rounding, None)
+            where[k] = shift > 0 and size >> rows.fmt.precision > 0
     if not flags:
         return chosen(where, cut, own)
     kept = tuple(
@@ -298,11 +307,15 @@ def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> 
 # --- zeros, infinities, powers of two ---------------------------------------------------------------------------------
 
 
-def zero_signs(computation: OpComputation) -> Iterator[Cause]:
+def zero_signs(computation: Computation) -> Iterator[Cause]:
     """Yield the causes that zeros have other signs: all zeros, or only those of sums that cancel, of sums of zeros, or
     of both.
     """
-    fmt, unit = _result_format(computation), unit_of(computation)
+    fmt, unit = result_format(computation), None
+    alike: list[int] = []
+    if isinstance(computation, OpComputation):
+        unit, target = unit_of(computation), computation.case.results[0]
+        alike = [k for k, type_ in enumerate(computation.case.operands) if type_ == target]
     if fmt is None or not fmt.has_negative_zero:
         return
     bit = fmt.sign_mask or 0
@@ -314,16 +327,17 @@ def zero_signs(computation: OpComputation) -> Iterator[Cause]:
             **wheres,
             "exact zeros": partial(_exactly_zero, unit),
         }
-    operands = [k for k, type_ in enumerate(computation.case.operands) if type_ == computation.case.results[0]]
     for about, where in wheres.items():
         for value, told in ((0, "+"), (bit, "-")):
-            yield _ruled(f"the sign of {about} always {told}", computation, partial(_signed, bit, where, value))
-        for k in operands if len(operands) > 1 else ():
-            yield _ruled(f"the sign of {about} that of {'abc'[k]}", computation, partial(_signed_as, bit, where, k))
+            yield ruled(f"the sign of {about} always {told}", computation, partial(signed, bit, where, value))
+        for k in alike if len(alike) > 1 else ():
+            yield ruled(f"the sign of {about} that of {'abc'[k]}", computation, partial(_signed_as, bit, where, k))
         for mode in ("to_nearest_even", "downward") if about in ("sums of zeros", "exact zeros") else ():
-            if unit is not None and (unit.rounding == Rounding.DOWNWARD) == (mode == "to_nearest_even"):
+            if not isinstance(computation, OpComputation) or unit is None:
+                continue
+            if (unit.rounding == Rounding.DOWNWARD) == (mode == "to_nearest_even"):
                 rule = partial(_signed_in_mode, bit, where, _in_mode(computation, mode))
-                yield _ruled(f"the sign of {about} that of rounding={mode}", computation, rule)
+                yield ruled(f"the sign of {about} that of rounding={mode}", computation, rule)
 
 
 def _exactly_zero(unit: Unit, rows: Delivered) -> Mask:
@@ -341,12 +355,12 @@ def _signed_in_mode(bit: int, where: Callable[[Delivered], Mask], other: OpCompu
 
 def infinity_signs(computation: Computation) -> Iterator[Cause]:
     """Yield the causes that all infinities of the first result have the same sign."""
-    fmt = _result_format(computation)
+    fmt = result_format(computation)
     if fmt is not None and fmt.infinities and fmt.signed:
         bit = fmt.sign_mask or 0
         for value, told in ((0, "+"), (bit, "-")):
-            rule = partial(_signed, bit, lambda rows: rows.infinite, value)
-            yield _ruled(f"the sign of infinities always {told}", computation, rule)
+            rule = partial(signed, bit, lambda rows: rows.infinite, value)
+            yield ruled(f"the sign of infinities always {told}", computation, rule)
 
 
 def _zero_term(rows: Delivered) -> Mask:
@@ -354,7 +368,8 @@ def _zero_term(rows: Delivered) -> Mask:
     return np.asarray(np.logical_or.reduce(zeros))
 
 
-def _signed(bit: int, where: Callable[[Delivered], Mask], value: int, rows: Delivered) -> Codes:
+def signed(bit: int, where: Callable[[Delivered], Mask], value: int, rows: Delivered) -> Codes:
+    """Return the codes of results, with a sign bit of this value where a test of rows says."""
     kind = rows.codes.dtype.type
     return np.where(where(rows), rows.codes & ~kind(bit) | kind(value), rows.codes)
 
@@ -366,7 +381,7 @@ def _signed_as(bit: int, where: Callable[[Delivered], Mask], operand: int, rows:
 
 def exponents(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     """Yield the causes that the exponent field of results is wrong by a fixed number after rounding."""
-    fmt, unit = _result_format(computation), unit_of(computation)
+    fmt, unit = result_format(computation), unit_of(computation)
     if fmt is not None and unit is not None:
         for power in powers_of(fmt, sample):
             about = f"the rounded result times 2^{power} (written with {bias_off(-power)} after rounding)"
@@ -405,7 +420,12 @@ def _moved(
 
 def other_nans(computation: OpComputation) -> Iterator[Cause]:
     """Yield the causes that a NaN operand takes precedence over others, stays signalling, or loses its sign."""
-    fmt = _result_format(computation)
+    fmt = result_format(computation)
+    source = format_of(computation.inputs[0])
+    if fmt is not None and source is not None and source != fmt and len(computation.inputs) == 1:
+        nans = fmt.quiet_bit and fmt.infinities and source.quiet_bit and source.bits <= LIMB_BITS
+        name = "NaN operands cut or filled up, and not made quiet"
+        yield from [ruled(name, computation, partial(_nan_cut, source, fmt))] if nans else []
     if (
         fmt is None
         or not fmt.quiet_bit
@@ -416,17 +436,27 @@ def other_nans(computation: OpComputation) -> Iterator[Cause]:
     for first in range(1, count):
         order = [first, *(k for k in range(count) if k != first)]
         chosen_nan = partial(_nan_of, fmt, order, fmt.quiet_bit)
-        yield _ruled(f"the NaN {'abc'[first]} before others", computation, chosen_nan)
+        yield ruled(f"the NaN {'abc'[first]} before others", computation, chosen_nan)
     if count == 3:
-        yield _ruled("the last NaN operand", computation, partial(_nan_of, fmt, [2, 1, 0], fmt.quiet_bit))
-    yield _ruled("NaN operands that stay signalling", computation, partial(_nan_of, fmt, list(range(count)), 0))
-    yield _ruled("NaN operands without their payload", computation, partial(_without_payload, fmt))
+        yield ruled("the last NaN operand", computation, partial(_nan_of, fmt, [2, 1, 0], fmt.quiet_bit))
+    yield ruled("NaN operands that stay signalling", computation, partial(_nan_of, fmt, list(range(count)), 0))
+    yield ruled("NaN operands without their payload", computation, partial(_without_payload, fmt))
     for about, bit in (("+", 0), ("-", fmt.sign_mask or 0)):
-        yield _ruled(
+        yield ruled(
             f"the sign of NaN always {about}",
             computation,
-            partial(_signed, fmt.sign_mask or 0, lambda rows: rows.nan, bit),
+            partial(signed, fmt.sign_mask or 0, lambda rows: rows.nan, bit),
         )
+
+
+def _nan_cut(source: FloatFormat, fmt: FloatFormat, rows: Delivered) -> Codes:
+    """Keep the leading bits of the fraction: if they are 0, the code is that of an infinity."""
+    given, kind = rows.given[0].astype(np.uint64), rows.codes.dtype.type
+    fraction, by = given & np.uint64(source.fraction_mask), source.mantissa_bits - fmt.mantissa_bits
+    kept = fraction >> np.uint64(by) if by > 0 else fraction << np.uint64(-by)
+    sign = np.where(signs(source, rows.given[0]), kind(fmt.sign_mask or 0), kind(0))
+    made = kept.astype(kind) | kind(fmt.max_magnitude + 1) | sign
+    return np.where(floats.is_nan(source, rows.given[0]), made, rows.codes)
 
 
 def _without_payload(fmt: FloatFormat, rows: Delivered) -> Codes:
@@ -512,7 +542,7 @@ def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     for part in (together, *([about] for about in found if [about] != together)):
         if part:
             name = " and ".join(f"{about} gives {digits_of(found[about], column.width)}" for about in part)
-            yield _ruled(name, computation, partial(_beyond_as, computation, {about: found[about] for about in part}))
+            yield ruled(name, computation, partial(_beyond_as, computation, {about: found[about] for about in part}))
 
 
 def _beyond(computation: OpComputation, rows: Delivered) -> dict[str, Mask]:
@@ -576,7 +606,7 @@ def entries(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
         low, high = int(index[wrong].min()), int(index[wrong].max())
         if wrong.sum() > 1 and (low, high) != (int(index.min()), int(index.max())):
             name = f"{about} from {low:#X} to {high:#X} looked up {told:+d} off".replace("0X", "0x")
-            yield replace(_ruled(name, computation, partial(_off, mask, low, high, off)), stage=Stage.TABLE)
+            yield replace(ruled(name, computation, partial(_off, mask, low, high, off)), stage=Stage.TABLE)
 
 
 def _off(mask: int, low: int, high: int, off: int, rows: Delivered) -> Codes:
@@ -621,10 +651,10 @@ def flag_rules(computation: OpComputation) -> Iterator[Cause]:
     """Yield the causes that flags follow another rule, and that they are those of the product of a multiply-add."""
     if not any(map(of_flags, computation.outputs)):
         return
-    fmt = _result_format(computation)
+    fmt = result_format(computation)
     for name, flag, raised in FLAG_RULES:
         if fmt is not None or flag is Flags.INVALID:
-            yield _ruled(name, computation, partial(_by_rule, flag, raised), Role.FLAGS)
+            yield ruled(name, computation, partial(_by_rule, flag, raised), Role.FLAGS)
     if computation.case.op in _PRODUCTS and len(set(computation.case.operands)) == 1:
         yield through("the flags of the product alone", _flags_of_product)
 
@@ -657,12 +687,25 @@ CONFUSED = (
 
 
 def other_flags(computation: Computation) -> Iterator[Cause]:
-    """Yield a cause for each pair in `CONFUSED`: the device raises the second flag in place of the first one."""
+    """Yield a cause for each pair in `CONFUSED`: the device raises the second flag in place of the first one; and for
+    each two flags, that they are exchanged.
+    """
     roles = [column.role for column in computation.outputs]
     if Role.FLAGS not in roles:
         return
     for flag, other in CONFUSED:
         yield writing(f"the flag {flag_name(other)} in place of {flag_name(flag)}", partial(_confused, flag, other))
+    for flag, other in combinations(Flags, 2):
+        exchanged = partial(_flags_exchanged, flag, other)
+        yield writing(f"the flags {flag_name(flag)} and {flag_name(other)} exchanged", exchanged)
+
+
+def _flags_exchanged(one: Flags, other: Flags, columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
+    def exchanged(codes: Codes, width: int) -> Codes:
+        differ = (codes & one != 0) ^ (codes & other != 0)
+        return np.where(differ, codes ^ np.uint8(one | other), codes)
+
+    return changed(of_flags, exchanged, columns, outputs)
 
 
 def _confused(flag: Flags, other: Flags, columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
@@ -670,113 +713,3 @@ def _confused(flag: Flags, other: Flags, columns: Sequence[Column], outputs: Chu
         return np.where(codes & flag != 0, codes & np.uint8(0x1F ^ flag) | np.uint8(other), codes)
 
     return changed(of_flags, moved, columns, outputs)
-
-
-# --- the range of an integer ------------------------------------------------------------------------------------------
-
-_TO_INTEGER = {
-    "arith.fptosi": "fcvt_to_si",
-    "arith.fptoui": "fcvt_to_ui",
-    "fcvt_to_si": "fcvt_to_si",
-    "fcvt_to_ui": "fcvt_to_ui",
-}
-
-
-def integer_ranges(computation: OpComputation) -> Iterator[Cause]:
-    """Yield conversions to integers that compare the operand with the range before they round it, or that lose the bit
-    into which the rounding of a negative operand carries.
-    """
-    if computation.case.op in _FROM_SIGNED:
-        lowest = 1 << computation.inputs[0].width - 1
-        rule = partial(_signed, _sign_bit(computation), partial(_of_code, lowest), 0)
-        yield _ruled("the smallest integer taken as positive", computation, rule)
-    if computation.case.op not in _TO_INTEGER:
-        return
-    for about in ("wrap", "are taken as positive") if _TO_INTEGER[computation.case.op] == "fcvt_to_ui" else ():
-        yield through(f"negative numbers {about}", partial(_negatives, about == "wrap"))
-    yield through("numbers out of range wrap", _wrapped)
-    width = width_of(computation.case.result_types[0])
-    yield through("the lower bound compared before rounding", partial(_before_rounding, False))
-    yield through("both bounds compared before rounding", partial(_before_rounding, True))
-    if _TO_INTEGER[computation.case.op] == "fcvt_to_ui" and width < 62:
-        yield through(f"numbers that round to -2^{width} taken as 0", _carry_lost)
-
-
-_FROM_SIGNED = ("arith.sitofp", "fcvt_from_si")
-
-
-def _sign_bit(computation: OpComputation) -> int:
-    fmt = _result_format(computation)
-    return (fmt.sign_mask or 0) if fmt is not None else 0
-
-
-def _of_code(code: int, rows: Delivered) -> Mask:
-    return np.asarray(rows.given[0] == code)
-
-
-def _negatives(wrap: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
-    """Convert negative numbers to unsigned integers modulo 2^width, or their magnitudes."""
-    fmt = FORMATS[computation.case.operands[0]]
-    below = signs(fmt, inputs[0]) & ~floats.is_nan(fmt, inputs[0])
-    if wrap:
-        return _wrapped(computation, inputs, below)
-    positive = inputs[0] & inputs[0].dtype.type(fmt.code_mask >> fmt.signed)
-    return chosen(below, computation.compute((positive,)), computation.compute(inputs))
-
-
-def _wrapped(computation: OpComputation, inputs: Chunk, where: Mask | None = None) -> Computed | None:
-    """Give the lowest bits of the integer, with the flags of those that fit."""
-    fmt, width = FORMATS[computation.case.operands[0]], width_of(computation.case.result_types[0])
-    if width > 31:
-        return None
-    own = computation.compute(inputs)
-    mode = dict(computation.case.properties).get("rounding", computation.profile.to_integer_rounding)
-    case = op_case("fcvt_to_si", computation.case.operands, "i64", rounding=mode)
-    wide = replace(computation, case=case)
-    outputs = wide.compute(inputs).outputs
-    fits = magnitudes(fmt, inputs[0]) <= fmt.max_magnitude
-    rows = Delivered(computation.inputs, inputs, wide.outputs, outputs)
-    fits &= ~rows.raised(Flags.INVALID)
-    kept = tuple(
-        (outputs[rows.place] & np.uint64((1 << width) - 1)).astype(codes.dtype)
-        if column.role is Role.RESULT
-        else rows.flags
-        if of_flags(column)
-        else codes
-        for column, codes in zip(computation.outputs, own.outputs, strict=True)
-    )
-    return chosen(fits if where is None else fits & where, Computed(kept), own)
-
-
-def _before_rounding(both: bool, computation: OpComputation, inputs: Chunk) -> Computed:
-    """For rounding away from zero: an operand is outside of the range if and only if it is outside before rounding."""
-    own, negative = computation.compute(inputs), signs(FORMATS[computation.case.operands[0]], inputs[0])
-    for mode, where in (("downward", negative), ("upward", ~negative)):
-        if both or mode == "downward":
-            outward = _rounded(computation, mode).compute(inputs)
-            invalid = Delivered(computation.inputs, inputs, computation.outputs, outward.outputs).raised(Flags.INVALID)
-            own = chosen(where & invalid, outward, own)
-    return own
-
-
-def _carry_lost(computation: OpComputation, inputs: Chunk) -> Computed:
-    own, width = computation.compute(inputs), width_of(computation.case.result_types[0])
-    mode = dict(computation.case.properties).get("rounding", computation.profile.to_integer_rounding)
-    rounded, cut = (_wider(computation, f"i{width + 2}", mode, inputs) for mode in (mode, "toward_zero"))
-    carried = (rounded == 3 << width) & (cut == (3 << width) + 1)  # -2^width, and one more
-    zero = tuple(
-        np.full_like(codes, Flags.INEXACT if column.role is Role.FLAGS else 0)
-        for column, codes in zip(computation.outputs, own.outputs, strict=True)
-    )
-    return chosen(carried, Computed(zero), own)
-
-
-def _wider(computation: OpComputation, type_: str, mode: str, inputs: Chunk) -> Codes:
-    """Return the operands as signed integers of another type."""
-    case = op_case("fcvt_to_si", computation.case.operands, type_, rounding=mode)
-    return replace(computation, case=case).compute(inputs).outputs[0]
-
-
-def _rounded(computation: OpComputation, mode: str) -> OpComputation:
-    case = computation.case
-    return replace(computation, case=op_case(_TO_INTEGER[case.op], case.operands, case.results[0], rounding=mode))

@@ -68,6 +68,11 @@ def features(computation: Computation, sample: Sample) -> Iterator[Feature]:
             if len(operands) <= FEW_CODES:
                 yield Feature(f"{column.name} {told}", mask)
                 yield Feature(f"{column.name} not {told}", ~mask)
+        if len(operands) <= FEW_CODES and fmt.mantissa_bits > 1:
+            fraction = codes & codes.dtype.type(fmt.fraction_mask)
+            low, high = int(fraction[sample.differs].min()), int(fraction[sample.differs].max())
+            told = f"a fraction of {column.name} from {low:#X} to {high:#X}".replace("0X", "0x")
+            yield Feature(told, (fraction >= low) & (fraction <= high))
         if fmt.signed and len(operands) <= FEW_CODES:
             negative: Mask = codes & codes.dtype.type(fmt.sign_mask or 0) != 0
             yield Feature(f"{column.name} negative", negative)

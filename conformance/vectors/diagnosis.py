@@ -68,8 +68,11 @@ class Explanation:
         return bool((sample.control & ~self.gives).any())
 
     def weak(self, sample: Sample) -> bool:
-        """Tell whether the explanation gives too few of the rows that differ to be their cause."""
-        return self.score(sample) > WEAK
+        """Tell whether the explanation gives too few of the rows that differ to be their cause: of those with wrong
+        values too, if there are any.
+        """
+        values = sample.differs & sample.values
+        return self.score(sample) > WEAK or _share(values & ~self.gives, values) > WEAK
 
     def score(self, sample: Sample) -> float:
         """Return the share of the differing rows that is not explained, plus the share of the controls that is refuted:
@@ -157,7 +160,8 @@ class Examination:
         return sorted(found, key=self._order)
 
     def _order(self, one: Explanation) -> tuple[bool, float, tuple[int, int]]:
-        return one.refuted(self.sample), round(one.score(self.sample), 9), one.rank
+        sample = self.sample
+        return one.refuted(sample) or one.weak(sample), round(one.score(sample), 9), one.rank
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
@@ -214,12 +218,22 @@ class Examination:
         )
 
     def _slips(self) -> Iterator[Explanation]:
-        """Yield results that are those of another row: in all rows, or from the first differing row on."""
+        """Yield results that are those of another row: in all rows, or from the first differing row on; and flags of
+        all rows before.
+        """
         sample = self.sample
         wrong = sample.numbers[sample.differs]
         first, span = int(wrong.min()), int(np.ptp(wrong))
         here = self._matches(sample.expected, sample)
         flagged = {Role.RESULT, Role.FLAGS} <= {column.role for column in self._columns}
+        if sample.raised:
+            kept = tuple(
+                sample.raised[0] if column.role is Role.FLAGS else codes
+                for column, codes in zip(self._columns, sample.expected, strict=True)
+            )
+            never = self._matches(kept, sample)
+            if (never & sample.differs).any():
+                yield Explanation("flags that are never cleared, and those of each row added", (PAIR, 2), never)
         for shift, given, known in sample.shifted():
             count = f"{abs(shift)} row{'s'[: abs(shift) > 1]}"
             way, reason = ("late", f"{count} too many") if shift < 0 else ("early", f"{count} missing")
@@ -243,6 +257,9 @@ class Examination:
         groups: dict[str, list[int]] = {}
         for k, column in enumerate(self.computation.inputs):
             groups.setdefault(_ELEMENT.sub("", column.name), []).append(k)
+        scales = [places for name, places in groups.items() if name.startswith("scale_")]
+        if len(scales) > 1:
+            groups["all scales"] = [k for places in scales for k in places]
         if not self.pairs or not self.sample.before or len(groups) == 1:
             return
         trial = self._trial(self.sample.differs, FIRST_TRIAL)

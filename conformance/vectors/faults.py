@@ -18,7 +18,6 @@ from halfulp.conformance.vectors.datapaths import (
     SUMS,
     TO_FLOATS,
     TWO_TERMS,
-    Aligned,
     Edit,
     Fault,
     Numbers,
@@ -26,11 +25,46 @@ from halfulp.conformance.vectors.datapaths import (
     Planted,
     Unit,
     Values,
-    aligned,
-    rows_of,
     unit_of,
 )
-from halfulp.conformance.vectors.intermediate import ExactResult, Numeric, exact_sum, operand, pieces, terms_of
+from halfulp.conformance.vectors.fault_sums import (
+    aligning,
+    carry_not_counted,
+    carry_not_shifted,
+    dropped_bit,
+    dropped_bits,
+    exchanged,
+    extra_bits,
+    jammed,
+    leading_zeros_off,
+    magnitudes_added,
+    moved,
+    names_of_terms,
+    negated,
+    normalized,
+    not_borrowed,
+    not_negated,
+    off_by,
+    one_missing,
+    one_too_far,
+    one_too_high,
+    places_of_sums,
+    powers_of_cancelled,
+    rounded_before_shift,
+    rounded_first,
+    second_dropped,
+    shift_of_most,
+    shift_widths,
+    shifts,
+    sign_of,
+    signs_of_terms,
+    sticky_anded,
+    sticky_before_shift,
+    subtracting,
+    summed,
+    without,
+)
+from halfulp.conformance.vectors.intermediate import ExactResult, Numeric, operand, pieces
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
@@ -74,6 +108,19 @@ def _implicit(kinds: tuple[bool, bool], lower: int) -> Edit:
         return ExactResult(number.sign, number.significand | 1 << fmt.mantissa_bits, lowest)
 
     return _each(edit)
+
+
+def _normalized_for_nothing(fmt: FloatFormat, number: ExactResult) -> ExactResult:
+    """Shift a subnormal's leading one to the place of the implicit bit, and leave its exponent."""
+    if not number.significand or not _subnormal(fmt, number):
+        return number
+    return number._replace(exponent=number.exponent + fmt.emin - number.lead)
+
+
+def _inverted(number: ExactResult) -> ExactResult:
+    """Take a negative integer's bits, inverted, as its magnitude."""
+    size = number.significand - number.sign
+    return ExactResult(number.sign if size else 0, size, 0)
 
 
 def _scaled(unit: Unit, numbers: Numbers, value: tuple[int, int]) -> Numbers:
@@ -158,76 +205,21 @@ def _rounded_product(unit: Unit, terms: Numbers, mode: Rounding | None) -> Numbe
 
 
 FEWER, MORE = 6, 4
-"""The accumulators that are tried: from so many bits below the precision of the format to so many above it."""
+"""The accumulators that are tried: from so many bits below the precision of the format to so many above it, or more."""
 
 
 def _cut(unit: Unit, terms: Numbers, bits: int) -> Numbers:
     """Cut each term toward zero to the bits of the largest one."""
     leads = [term.lead for term in terms if term.significand]
     lowest = max(leads, default=0) - bits + 1
-    return tuple(_without(term, lowest, lowest - term.exponent) for term in terms)
-
-
-def _without(number: ExactResult, end: int, count: int) -> ExactResult:
-    """Clear ``count`` bits of a number, those below 2**end."""
-    begin, stop = max(end - count - number.exponent, 0), end - number.exponent
-    if count <= 0 or stop <= begin:
-        return number
-    return number._replace(significand=number.significand & ~((1 << stop) - (1 << begin)))
+    return tuple(without(term, lowest, lowest - term.exponent) for term in terms)
 
 
 def _accumulators(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
-    for bits in range(max(1, unit.precision - FEWER), unit.precision + MORE + 1):
+    # The smaller term of a sum may be cut as far below the larger one as it has bits.
+    more = max(MORE, unit.precision + 2) if unit.case.kind in SUMS else MORE
+    for bits in range(max(1, unit.precision - FEWER), unit.precision + more + 1):
         yield bits, (bits, "s"[: bits > 1])
-
-
-def _aligning(edit: Callable[[ExactResult, Aligned, Any], ExactResult]) -> Edit:
-    """Return the edit of the smaller term."""
-
-    def edited(unit: Unit, terms: Numbers, value: Any) -> Numbers:
-        found = aligned(unit, terms)
-        if found is None:
-            return terms
-        made = list(terms)
-        made[found.place] = edit(made[found.place], found, value)
-        return tuple(made)
-
-    return edited
-
-
-def _moved(term: ExactResult, places: int) -> ExactResult:
-    return term._replace(exponent=term.exponent + places)
-
-
-def _dropped_bit(term: ExactResult, aligned: Aligned, value: tuple[int, int | None]) -> ExactResult:
-    place, shift = value
-    return term if shift not in (None, aligned.shift) else _without(term, aligned.lowest - place + 1, 1)
-
-
-_BITS = ("guard", "round", "third")
-
-
-def _dropped_bits(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int | None], tuple[str, str]]]:
-    """Always, and at the shift that all rows have that differ, if there is one."""
-    shifts: Counter[int] = Counter()
-    for row in rows_of(unit, tuple(codes[sample.differs & sample.values][:64] for codes in sample.inputs)):
-        found = None if row is None else aligned(unit, terms_of(unit.case, row.operands) or ())
-        if found is not None:
-            shifts[found.shift] += 1
-    for place, name in enumerate(_BITS, 1):
-        yield (place, None), (name, "")
-        for shift, count in shifts.most_common(2):
-            if 2 * count > shifts.total():
-                yield (place, shift), (name, f" where exponents differ by {shift}")
-
-
-def _shifts(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
-    most = 2 * unit.precision + 4 if unit.case.kind == "multiply-add" else unit.precision + 4
-    return ((places, (places,)) for places in range(1, most + 1))
-
-
-def _shift_widths(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
-    return ((bits, (bits,)) for bits in range(2, (2 * unit.precision).bit_length() + 1))
 
 
 def _below(clears: Callable[[int, int], tuple[int, int]]) -> Edit:
@@ -243,7 +235,7 @@ def _below(clears: Callable[[int, int], tuple[int, int]]) -> Edit:
         if parts.shift < 1:
             return total
         kept, count = clears(parts.shift - 1, value)
-        return (_without(number, parts.lowest - 1 - kept, count),)
+        return (without(number, parts.lowest - 1 - kept, count),)
 
     return edited
 
@@ -253,7 +245,7 @@ def _guard(unit: Unit, total: Numbers, value: None) -> Numbers:
     if not number.significand:
         return total
     parts = pieces(unit.case.target, number)
-    return (_without(number, parts.lowest, 1),) if parts.shift else total
+    return (without(number, parts.lowest, 1),) if parts.shift else total
 
 
 def _sticky_bits(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
@@ -268,102 +260,10 @@ def _gaps_of_sticky_bits(unit: Unit, sample: Sample) -> Iterator[tuple[int, tupl
     return ((bits, (bits, "s"[: bits > 1])) for bits in range(1, unit.precision))
 
 
-def _summed(edit: Callable[[Unit, ExactResult, int, Any], ExactResult]) -> Edit:
-    """Return the edit of the sum of the terms, or of a product: it is told where the leading bit of the largest term
-    is, if neither carries nor cancels.
-    """
-
-    def edited(unit: Unit, terms: Numbers, value: Any) -> Numbers:
-        places = [
-            term.exponent + width for term, width in zip(terms, unit.case.fractions, strict=True) if term.significand
-        ]
-        total = exact_sum(terms)
-        if not places or not total.significand:
-            return terms
-        made = edit(unit, total, max(places), value)
-        return terms if made == total else (made,)
-
-    return edited
-
-
-def _with_bit(number: ExactResult, exponent: int) -> ExactResult:
-    """Return a number with the bit 2**exponent, which is above its last one, set."""
-    return number._replace(significand=number.significand | 1 << exponent - number.exponent)
-
-
-def _sticky_before_shift(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
-    parts = pieces(unit.case.target, total)
-    return _without(total, parts.lowest - 1, 1) if total.lead > lead and parts.shift > 1 else total
-
-
-def _sticky_anded(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
-    """Lose the bits after the round bit where the carry shifts them out, except the first of them beside a later
-    one.
-    """
-    end = lead - unit.precision
-    low = total.significand & (1 << max(end - total.exponent, 0)) - 1
-    if total.lead <= lead or not low:
-        return total
-    first = 1 << end - total.exponent - 1
-    return total if low > first else _without(total, end, end - total.exponent)
-
-
-def _one_too_high(unit: Unit, total: ExactResult, lead: int, most: int | None) -> ExactResult:
-    """Leave the leading one, which the implicit bit hides, as the first bit of the fraction."""
-    emin = unit.case.float_source.emin
-    cancels = total.lead < lead if most is None else lead - most <= total.lead < lead
-    return _with_bit(total, total.lead + 1) if cancels and total.lead >= emin else total
-
-
-def _leading_zeros_off(unit: Unit, total: ExactResult, lead: int, power: int) -> ExactResult:
-    return _moved(total, power) if total.lead < lead and total.lead >= unit.case.float_source.emin else total
-
-
-def _carry_not_shifted(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
-    """Lose the carry, which the implicit bit of the place below hides."""
-    if total.lead <= lead:
-        return total
-    rest = total.significand & ~(1 << total.lead - total.exponent)
-    return _with_bit(total._replace(significand=rest), lead)
-
-
-def _carry_not_counted(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
-    return _moved(total, -1) if total.lead > lead else total
-
-
-def _sign_of(unit: Unit, terms: Numbers, value: tuple[int, bool, bool]) -> Numbers:
-    """Give a difference the sign of one term: always, where the exponents are equal, or also where a term is zero."""
-    place, equal, zeros = value
-    found = aligned(unit, terms)
-    if terms[0].sign == terms[1].sign or (not zeros if found is None else equal and found.shift > 0):
-        return terms
-    total = exact_sum(terms)
-    same = total.sign == terms[place].sign or not total.significand
-    return terms if same else (total._replace(sign=terms[place].sign),)
-
-
-def _signs_of_terms(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, bool, bool], tuple[str, str]]]:
-    for place, (name,) in _names_of_terms(unit, sample):
-        yield (place, False, False), (name, "")
-        yield (place, True, False), (name, " where exponents are equal")
-        yield (place, False, True), (name, ", also of differences from zero")
-
-
-def _negated(unit: Unit, terms: Numbers, place: int) -> Numbers:
-    return tuple(term._replace(sign=term.sign ^ (k == place)) for k, term in enumerate(terms))
-
-
-def _magnitudes_added(unit: Unit, terms: Numbers, value: None) -> Numbers:
-    found = aligned(unit, terms)
-    if found is None or terms[0].sign == terms[1].sign:
-        return terms
-    return _negated(unit, terms, found.place)
-
-
 def _cut_product(unit: Unit, terms: Numbers, bits: int) -> Numbers:
     product, addend = terms
     end = product.lead - bits + 1
-    return (_without(product, end, end - product.exponent), addend) if product.significand else terms
+    return (without(product, end, end - product.exponent), addend) if product.significand else terms
 
 
 def _bits_of_products(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
@@ -397,6 +297,29 @@ def _ways_of_ties(unit: Unit, sample: Sample) -> Iterator[tuple[str, tuple[str]]
         yield from ((way, (way,)) for way in _TIES)
 
 
+def _jammed_last(unit: Unit, total: Numbers, value: None) -> Numbers:
+    """Set the last bit where a bit is cut, and make the sum inexact so that rounding gives this."""
+    (number,) = total
+    if not number.significand:
+        return total
+    parts = pieces(unit.case.target, number)
+    if not parts.rest:
+        return total
+    outward = unit.rounding == (Rounding.DOWNWARD if number.sign else Rounding.UPWARD)
+    return (ExactResult(number.sign, ((parts.kept | 1) << 2) + (-1 if outward else 1), parts.lowest - 2),)
+
+
+def _first_to_bits(unit: Unit, total: Numbers, bits: int) -> Numbers:
+    (number,) = total
+    if not number.significand:
+        return total
+    return (rounded_first(unit, number, number.lead - bits + 1, False),)
+
+
+def _bits_before(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
+    return ((bits, (bits,)) for bits in range(unit.precision + 1, unit.precision + 9))
+
+
 def _subnormal_results(edit: Callable[[FloatFormat, ExactResult, Any], ExactResult]) -> Edit:
     """Return the edit of a number below the normal ones."""
 
@@ -421,25 +344,14 @@ def _rounded_twice(unit: Unit, total: Numbers, cuts: bool) -> Numbers:
     (number,), fmt = total, unit.case.target
     if not isinstance(fmt, FloatFormat) or not fmt.zero or not number.significand or number.lead >= fmt.emin:
         return total
-    lowest, end = number.lead - fmt.mantissa_bits, fmt.emin - fmt.mantissa_bits
-    shift = lowest - number.exponent
-    if shift <= 0:
-        return (_without(number, end, end - number.exponent) if cuts else number,)
-    kept, inexact = scalar.round_to_integer(number.sign, number.significand, shift, unit.rounding, None)
-    made = ExactResult(number.sign, kept, lowest)
-    if cuts:
-        return (_without(made, end, end - lowest),)
-    if inexact and not pieces(fmt, made).rest:
-        # It fits, and is inexact: so much beside it that rounding gives it again.
-        made = ExactResult(number.sign, (kept << 2) + (1 if kept << shift < number.significand else -1), lowest - 2)
-    return (made,)
+    return (rounded_first(unit, number, number.lead - fmt.mantissa_bits, cuts),)
 
 
 def _without_last(unit: Unit, numbers: Numbers, value: tuple[int | None, int]) -> Numbers:
     which, bits = value
     floats = [isinstance(fmt, FloatFormat) and which in (None, k) for k, fmt in enumerate(unit.case.sources)]
     return tuple(
-        _without(number, number.exponent + bits, bits) if shorter else number
+        without(number, number.exponent + bits, bits) if shorter else number
         for shorter, number in zip(floats, numbers, strict=True)
     )
 
@@ -466,98 +378,36 @@ def _columns_of_products(unit: Unit, sample: Sample) -> Iterator[tuple[int, tupl
     return ((columns, (columns, "s"[: columns > 1])) for columns in range(1, min(unit.precision, 16)))
 
 
+def _without_remainder(unit: Unit, numbers: Numbers, value: tuple[int, bool]) -> Numbers:
+    """Cut a quotient of normalized numbers after so many fraction bits, or bits: it stands for the dividend."""
+    a, b = numbers
+    bits, fractions = value
+    if not a.significand or not b.significand:
+        return numbers
+    shift = bits + b.significand.bit_length() - a.significand.bit_length()
+    if not fractions and (a.significand << shift) // b.significand >> bits:
+        shift -= 1
+    quotient, remainder = divmod(a.significand << shift, b.significand)
+    if not remainder:
+        return numbers
+    return ExactResult(a.sign, quotient, a.exponent - b.exponent - shift), ExactResult(b.sign, 1, 0)
+
+
+def _bits_of_quotients(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, bool], tuple[int, str]]]:
+    for fractions, told in ((True, "fraction bits"), (False, "bits")):
+        for bits in range(unit.precision, unit.precision + 6):
+            yield (bits, fractions), (bits, told)
+
+
 def _of_parity(unit: Unit, numbers: Numbers, value: tuple[int, int]) -> Numbers:
     (number,), (odd, step) = numbers, value
-    return (_moved(number, step),) if number.significand and number.lead & 1 == odd else numbers
+    return (moved(number, step),) if number.significand and number.lead & 1 == odd else numbers
 
 
 def _parities(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
     for odd, name in ((1, "odd"), (0, "even")):
         for step, told in ((-1, "lower"), (1, "higher")):
             yield (odd, step), (name, told)
-
-
-def _subtracting(edit: Callable[[Unit, ExactResult, ExactResult, Aligned, Any], ExactResult | None]) -> Edit:
-    """Return the edit of a difference of magnitudes: it is told the larger and the smaller term."""
-
-    def edited(unit: Unit, terms: Numbers, value: Any) -> Numbers:
-        found = aligned(unit, terms)
-        if found is None or terms[0].sign == terms[1].sign:
-            return terms
-        made = edit(unit, terms[1 - found.place], terms[found.place], found, value)
-        return terms if made is None else (made,)
-
-    return edited
-
-
-def _not_borrowed(
-    unit: Unit, large: ExactResult, small: ExactResult, aligned: Aligned, bits: int
-) -> ExactResult | None:
-    """Set the bit after the last one of the difference, where bits of the smaller term are left out of it."""
-    end = aligned.lowest - bits
-    cut = _without(small, end, end - small.exponent)
-    total = exact_sum((exact_sum((large, cut)), ExactResult(0, 0, end - 1)))
-    return None if cut == small or not total.significand else _with_bit(total, end - 1)
-
-
-def _one_missing(unit: Unit, large: ExactResult, small: ExactResult, aligned: Aligned, bits: int) -> ExactResult | None:
-    """Make a difference one too small in the last place of the adder, which has ``bits`` bits more than the format."""
-    end = aligned.lowest - bits
-    cut = _without(small, end, end - small.exponent)
-    if cut != small:
-        cut = _with_bit(ExactResult(cut.sign, cut.significand, cut.exponent), end)
-    total = exact_sum((exact_sum((large, cut)), ExactResult(small.sign, 1, end)))
-    return total if total.significand and total.sign == large.sign else None
-
-
-def _extra_bits(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
-    return ((bits, (bits, "s"[: bits != 1])) for bits in range(4))
-
-
-def _not_negated(unit: Unit, terms: Numbers, right_sign: bool) -> Numbers:
-    """Take a negative difference, of terms of equal exponents, as a positive one."""
-    found = aligned(unit, terms)
-    if found is None or terms[0].sign == terms[1].sign or found.shift or found.place == 1:
-        return terms
-    total = exact_sum(terms)
-    if not total.significand:
-        return terms
-    width = found.lowest + unit.precision - total.exponent
-    sign = terms[1 if right_sign else 0].sign
-    return (ExactResult(sign, (1 << width) - total.significand, total.exponent),)
-
-
-def _normalized(unit: Unit, total: ExactResult, lead: int, most: int) -> ExactResult:
-    """Take the bit so many places below the leading one of the terms as the leading one of their sum."""
-    first = lead - most
-    if total.lead >= first or first < unit.case.float_source.emin:
-        return total
-    return _with_bit(total, first)
-
-
-def _off_by(term: ExactResult, aligned: Aligned, places: int) -> ExactResult:
-    return _moved(term, -places) if aligned.shift else term
-
-
-def _one_too_far(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[str]]]:
-    yield from ((1, ("many",)), (-1, ("few",)))
-
-
-def _second_dropped(unit: Unit, terms: Numbers, place: int) -> Numbers:
-    """Shift the term of the larger exponent out, as a shifter does whose terms are not swapped."""
-    found = aligned(unit, terms)
-    if found is None or found.place == place or not found.shift:
-        return terms
-    return tuple(term._replace(significand=0) if k == place else term for k, term in enumerate(terms))
-
-
-def _names_of_terms(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[str]]]:
-    names = ("the product", "the addend") if unit.case.kind == "multiply-add" else ("a", "b")
-    yield from ((place, (name,)) for place, name in enumerate(names))
-
-
-def _places_of_sums(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
-    return ((places, (places, "s"[: places > 1])) for places in range(1, unit.precision))
 
 
 def _one_off(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
@@ -581,8 +431,17 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "subnormals{} with the exponent of field 0", Place.OPERANDS, FLOATS,
-        _each(lambda fmt, number: _moved(number, -1) if _subnormal(fmt, number) and number.significand else number),
+        _each(lambda fmt, number: moved(number, -1) if _subnormal(fmt, number) and number.significand else number),
         _which,
+    ),
+    Fault(
+        "subnormals{} normalized without the exponent of their shift", Place.OPERANDS, FLOATS,
+        _each(_normalized_for_nothing),
+        _which,
+    ),
+    Fault(
+        "negative integers inverted, not negated", Place.OPERANDS, frozenset({"from integer"}),
+        lambda unit, numbers, value: tuple(map(_inverted, numbers)),
     ),
     Fault(
         "normal numbers{} without the implicit bit", Place.OPERANDS, FLOATS,
@@ -595,25 +454,32 @@ FAULTS: tuple[Fault, ...] = (
         "the product cut before the sum", Place.TERMS, FUSED, _rounded_product,
         lambda unit, sample: [(Rounding.TOWARD_ZERO, ())] if unit.rounding != Rounding.TOWARD_ZERO else [],
     ),
-    Fault("an accumulator of {} bit{}", Place.TERMS, SUMS | {"multiply"}, _cut, _accumulators, inexact=True),
     Fault(
-        "an accumulator of {} bit{}, and nothing inexact in what it cuts",
+        "an accumulator of {} bit{} without a sticky bit", Place.TERMS, SUMS | {"multiply"}, _cut, _accumulators,
+        inexact=True,
+    ),
+    Fault(
+        "an accumulator of {} bit{} without a sticky bit, and nothing inexact in what it cuts",
         Place.TERMS, SUMS | {"multiply"}, _cut, _accumulators,
     ),
     Fault(
-        "the {} bit of the smaller term dropped{}", Place.TERMS, SUMS, _aligning(_dropped_bit), _dropped_bits,
+        "the {} bit of the smaller term dropped{}", Place.TERMS, SUMS, aligning(dropped_bit), dropped_bits,
+    ),
+    Fault(
+        "an adder of {} extra bit{}, the last of them the sticky bit", Place.TERMS, SUMS, aligning(jammed),
+        lambda unit, sample: [(1, (1, "")), (2, (2, "s"))],
     ),
     Fault(
         "no alignment by more than {} places", Place.TERMS, SUMS,
-        _aligning(lambda term, aligned, most: _moved(term, max(aligned.shift - most, 0))), _shifts,
+        aligning(lambda term, aligned, most: moved(term, max(aligned.shift - most, 0))), shifts,
     ),
     Fault(
         "terms dropped that are aligned by more than {} places", Place.TERMS, SUMS,
-        _aligning(lambda term, aligned, most: term._replace(significand=0) if aligned.shift > most else term), _shifts,
+        aligning(lambda term, aligned, most: term._replace(significand=0) if aligned.shift > most else term), shifts,
     ),
     Fault(
         "alignment by the last {} bits of the difference of exponents", Place.TERMS, SUMS,
-        _aligning(lambda term, aligned, bits: _moved(term, aligned.shift >> bits << bits)), _shift_widths,
+        aligning(lambda term, aligned, bits: moved(term, aligned.shift >> bits << bits)), shift_widths,
     ),
     Fault("the sticky bit lost", Place.SUM, ROUNDED, _below(lambda bits, value: (0, bits))),
     Fault(
@@ -638,32 +504,46 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("the guard bit lost", Place.SUM, ROUNDED, _guard),
     Fault("ties {}", Place.SUM, ROUNDED, _ties, _ways_of_ties),
+    Fault("the last bit set wherever bits are cut", Place.SUM, ROUNDED, _jammed_last),
+    Fault("results rounded twice, to {} bits first", Place.SUM, TO_FLOATS, _first_to_bits, _bits_before),
     Fault(
         "the sticky bit without the bit that a carry shifts out", Place.TERMS, SUMS | PRODUCTS,
-        _summed(_sticky_before_shift), carries=True,
+        summed(sticky_before_shift), carries=True,
     ),
     Fault(
         "the bits that a carry shifts out ANDed, not ORed, into the sticky bit", Place.TERMS, TWO_TERMS,
-        _summed(_sticky_anded), carries=True,
+        summed(sticky_anded), carries=True,
     ),
     Fault(
-        "the leading bit one place too high where a sum cancels{}", Place.TERMS, SUMS, _summed(_one_too_high),
+        "carries shifted in after rounding, and the bit that they shift out cut", Place.TERMS, SUMS | PRODUCTS,
+        summed(rounded_before_shift), lambda unit, sample: [(True, ())], inexact=True, carries=True,
+    ),
+    Fault(
+        "carries shifted in after rounding, which then rounds twice", Place.TERMS, SUMS | PRODUCTS,
+        summed(rounded_before_shift), lambda unit, sample: [(False, ())], carries=True,
+    ),
+    Fault(
+        "the leading bit one place too high where a sum cancels{}", Place.TERMS, SUMS, summed(one_too_high),
         lambda unit, sample: [(None, ("",)), (1, (" by one place",))],
     ),
-    Fault("cancelled sums times 2^{}", Place.TERMS, SUMS, _summed(_leading_zeros_off), _one_off),
-    Fault("a carry not shifted in", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_shifted), carries=True),
+    Fault("cancelled sums times 2^{}{}", Place.TERMS, SUMS, summed(leading_zeros_off), powers_of_cancelled),
+    Fault("a carry not shifted in", Place.TERMS, SUMS | PRODUCTS, summed(carry_not_shifted), carries=True),
     Fault(
-        "a carry not counted in the exponent", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_counted), carries=True
+        "a carry not counted in the exponent", Place.TERMS, SUMS | PRODUCTS, summed(carry_not_counted), carries=True
     ),
-    Fault("the sign of differences that of {}{}", Place.TERMS, SUMS, _sign_of, _signs_of_terms),
+    Fault("the sign of differences that of {}{}", Place.TERMS, SUMS, sign_of, signs_of_terms),
     Fault(
-        "the {} negated", Place.TERMS, FUSED, _negated, lambda unit, sample: [(0, ("product",)), (1, ("addend",))],
+        "the {} negated", Place.TERMS, FUSED, negated, lambda unit, sample: [(0, ("product",)), (1, ("addend",))],
     ),
-    Fault("magnitudes added where they are subtracted", Place.TERMS, SUMS, _magnitudes_added),
+    Fault("magnitudes added where they are subtracted", Place.TERMS, SUMS, magnitudes_added),
+    Fault(
+        "magnitudes added in place of subtracted, and the other way round, where exponents differ by {}",
+        Place.TERMS, SUMS, exchanged, shift_of_most,
+    ),
     Fault("the product cut to {} bits", Place.TERMS, FUSED, _cut_product, _bits_of_products),
     Fault(
         "subnormal results times 2^{}", Place.SUM, TO_FLOATS,
-        _subnormal_results(lambda fmt, number, power: _moved(number, power)), _one_off,
+        _subnormal_results(lambda fmt, number, power: moved(number, power)), _one_off,
     ),
     Fault(
         "the smallest normal number in place of subnormal results", Place.SUM, TO_FLOATS,
@@ -676,22 +556,26 @@ FAULTS: tuple[Fault, ...] = (
         "the last {} column{} of the multiplier left out", Place.OPERANDS, PRODUCTS | FUSED, _columns_left_out,
         _columns_of_products,
     ),
+    Fault(
+        "the remainder of a quotient of {} {} left out of the sticky bit", Place.OPERANDS,
+        frozenset({"divide"}), _without_remainder, _bits_of_quotients,
+    ),
     Fault("{} exponents of a taken as one {}", Place.OPERANDS, frozenset({"square root"}), _of_parity, _parities),
     Fault(
         "the bits of the smaller term after {} extra bit{} ORed into a difference, not subtracted",
-        Place.TERMS, SUMS, _subtracting(_not_borrowed), _extra_bits,
+        Place.TERMS, SUMS, subtracting(not_borrowed), extra_bits,
     ),
     Fault(
         "differences one too small in the last place of an adder of {} extra bit{}",
-        Place.TERMS, SUMS, _subtracting(_one_missing), _extra_bits,
+        Place.TERMS, SUMS, subtracting(one_missing), extra_bits,
     ),
     Fault(
         "differences not negated where exponents are equal and the second term is larger{}", Place.TERMS, SUMS,
-        _not_negated, lambda unit, sample: [(False, ("",)), (True, (", with the right sign",))],
+        not_negated, lambda unit, sample: [(False, ("",)), (True, (", with the right sign",))],
     ),
-    Fault("the smaller term aligned by one place too {}", Place.TERMS, SUMS, _aligning(_off_by), _one_too_far),
-    Fault("{} dropped where its exponent is larger", Place.TERMS, SUMS, _second_dropped, _names_of_terms),
-    Fault("sums normalized by at most {} place{}", Place.TERMS, SUMS, _summed(_normalized), _places_of_sums),
+    Fault("the smaller term aligned by one place too {}", Place.TERMS, SUMS, aligning(off_by), one_too_far),
+    Fault("{} dropped where its exponent is larger", Place.TERMS, SUMS, second_dropped, names_of_terms),
+    Fault("sums normalized by at most {} place{}", Place.TERMS, SUMS, summed(normalized), places_of_sums),
     Fault(
         "subnormal results rounded twice, as normal numbers first", Place.SUM, TO_FLOATS, _rounded_twice,
         lambda unit, sample: [(False, ())],

@@ -267,7 +267,7 @@ class LikelyCause:
     """An alternative computation that explains differing rows. ``rows``: the number of examined rows for which it gives
     the file's results. ``equal``: the number of control rows for which it gives the expected results. ``refuted``: it
     does not give all of those. ``weak``: it explains less than a tenth of the rows (wrong values and wrong flags count
-    half each), so it is not the cause.
+    half each), or of the wrong values, so it is not the cause.
     """
 
     name: str
@@ -291,7 +291,7 @@ class Check:
 
     ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
     ``controls`` that of equal ones; ``explanations``: the alternatives that fit, the likeliest first, and those that
-    equal rows refute behind all others. ``kinds``: the
+    cannot be the cause behind all others. ``kinds``: the
     number of examined rows for each remark. ``failing``: the first rows that differ, with operands and expected
     results. ``digest``: the digest of the file's columns. ``strayed``: the first row whose operands are not those of
     the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so many are surplus; 0: neither is

@@ -30,8 +30,10 @@ DENSE, SPARSE = 1 << 18, 8
 comparison.
 """
 
-MOST_BESIDE = 64
-"""The most output columns, and the most input columns, for which the rows beside a row are kept."""
+MOST_BESIDE, MOST_BEFORE = 64, 256
+"""The most output columns for which the rows beside a row are kept, and the most input columns for which the row
+before it is.
+"""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -44,7 +46,8 @@ class Sample:
     mask of the equal rows in which a result is compared. ``beside``: the expected outputs of the rows at `SHIFTS` from
     each row, along a second axis, which is empty if there are too many columns; ``known``: whether there is such a row.
     ``before``: the inputs of the row before each row; empty if ``beside`` is. ``ignored``: the bits of each output that
-    are not compared; empty if all are.
+    are not compared; empty if all are. ``raised``: one array, of the flags that are expected in a row or in any row
+    before it; empty without flags.
     """
 
     inputs: Chunk
@@ -58,6 +61,7 @@ class Sample:
     known: Mask
     before: Chunk
     ignored: Chunk = ()
+    raised: Chunk = ()
 
     def part(self, rows: npt.NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
@@ -67,8 +71,8 @@ class Sample:
 
         masks = self.differs[rows], self.values[rows], self.control[rows]
         inputs, expected, actual, beside = map(of, (self.inputs, self.expected, self.actual, self.beside))
-        known, before, ignored = self.known[rows], of(self.before), of(self.ignored)
-        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, known, before, ignored)
+        known, before, ignored, raised = self.known[rows], of(self.before), of(self.ignored), of(self.raised)
+        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, known, before, ignored, raised)
 
     def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
         """Yield each of `SHIFTS`, with the expected outputs of the rows so far away, and which of the rows have one."""
@@ -128,6 +132,7 @@ class Sampler:
     _parts: list[Sample] = field(default_factory=list)
     _strata: list[tuple[Numbers, Numbers]] = field(default_factory=list)
     _spreads: dict[int, Spread] = field(default_factory=dict)
+    _raised: int = 0
 
     def add(
         self,
@@ -150,6 +155,8 @@ class Sampler:
             (codes for column, codes in zip(self.outputs, expected, strict=True) if column.role is Role.FLAGS),
             np.zeros(rows, np.uint8),
         )
+        raised = np.bitwise_or.accumulate(flags) | np.uint8(self._raised)
+        self._raised = int(raised[-1]) if rows else self._raised
         wrong, equal = np.flatnonzero(differs), np.flatnonzero(counted[::step]) * step
         kinds = np.where(values[wrong], _VALUES, _FLAGS_ALONE).astype(np.int64)
         chosen = self._chosen(wrong, kinds | flags[wrong], self.differing)
@@ -174,12 +181,14 @@ class Sampler:
         beside = kept[:, np.newaxis] + np.array(SHIFTS if len(self.outputs) <= MOST_BESIDE else (), np.int64)
         known = (beside >= 0) & (beside < rows)
         around = of(expected, np.clip(beside, 0, rows - 1))
-        before = of(inputs, np.maximum(kept - 1, 0)) if beside.size and len(inputs) <= MOST_BESIDE else ()
+        before = of(inputs, np.maximum(kept - 1, 0)) if beside.size and len(inputs) <= MOST_BEFORE else ()
         inputs, expected, actual = of(inputs, kept), of(expected, kept), of(actual, kept)
         values, control = (which >= _VALUES) & (which < _NONE), which < _FLAGS_ALONE
         masks = ~control & (which < _NONE), values, control
         unseen = of(ignored, kept)
-        sample = Sample(inputs, expected, actual, kept + begin, *masks, around, known, before, unseen)
+        flagged = any(column.role is Role.FLAGS for column in self.outputs)
+        until = (raised[kept],) if flagged else ()
+        sample = Sample(inputs, expected, actual, kept + begin, *masks, around, known, before, unseen, until)
         self._parts.append(sample)
         self._strata.append((which, ordinal[kept]))
 
@@ -246,4 +255,5 @@ class Sampler:
             np.concatenate([part.known for part in parts]),
             joined(self.inputs, [part.before for part in parts]) if parts[0].before else (),
             joined(self.outputs, [part.ignored for part in parts]) if parts[0].ignored else (),
+            (np.concatenate([part.raised[0] for part in parts]),) if parts[0].raised else (),
         )

@@ -1,5 +1,5 @@
 """Causes in how a unit treats signs, infinities, NaNs and the ends of the range: they are misread, an invalid operation
-has a fixed result, an exponent wraps around, or numbers are compared as integers.
+has a fixed result, or numbers are compared as integers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from halfulp.conformance.vectors.datapaths import (
     SUMS,
     TO_FLOATS,
     Same,
-    Unit,
     outputs_of,
     result_of,
     rows_of,
@@ -28,7 +27,7 @@ from halfulp.conformance.vectors.device import Cause, Stage, chosen, of_flags, r
 from halfulp.conformance.vectors.intermediate import ExactResult, model_case_of, pieces
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints
 from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags
 from halfulp.semantics import floats
@@ -248,6 +247,9 @@ def _classes(computation: OpComputation) -> dict[str, Where]:
         found["a product of zero"] = lambda rows: (
             (rows.of_operands(floats.is_zero)[0] | rows.of_operands(floats.is_zero)[1]) & ~rows.nan
         )
+    if kind in ("add", "subtract"):
+        for k, name in enumerate("ab"):
+            found[f"zero as {name}"] = partial(_zero_as, k)
     if kind != "from integer":
         found["a NaN operand"] = lambda rows: rows.nan_operand
         found["an infinite operand"] = lambda rows: rows.infinite_operand & ~rows.nan_operand
@@ -263,6 +265,10 @@ def _classes(computation: OpComputation) -> dict[str, Where]:
 def _of_field(fmt: FloatFormat, field: int, rows: Delivered) -> Mask:
     size = magnitudes(fmt, rows.codes)
     return np.asarray((size >> size.dtype.type(fmt.mantissa_bits) == field) & (size <= fmt.max_magnitude))
+
+
+def _zero_as(place: int, rows: Delivered) -> Mask:
+    return rows.of_operands(floats.is_zero)[place] & ~rows.nan_operand & ~rows.infinite_operand
 
 
 def _invalid(rows: Delivered) -> Mask:
@@ -303,29 +309,7 @@ def _fixed(name: str, computation: OpComputation, where: Where, code: int, sign:
     return replace(writing(name, write), stage=Stage.COMPUTATION)
 
 
-# --- ends of the range ------------------------------------------------------------------------------------------------
-
-
-def wrapped_exponents(computation: OpComputation) -> Iterator[Cause]:
-    """Yield the causes that the exponent field wraps around where a result is too large or too small, and that a field
-    of only ones, which is that of infinities, is given with a fraction.
-    """
-    unit = unit_of(computation)
-    if unit is None or unit.case.kind not in TO_FLOATS or not isinstance(unit.case.target, FloatFormat):
-        return
-    fmt = unit.case.target
-    if fmt.explicit_integer_bit or not fmt.zero or fmt.bits > LIMB_BITS:
-        return
-    for about, above, below in (
-        ("large", True, False),
-        ("small", False, True),
-        ("large or too small", True, True),
-    ):
-        yield through(
-            f"the exponent wraps around where a result is too {about}", partial(_wrapped, above, below, False)
-        )
-    if fmt.infinities:
-        yield through("the exponent field of infinities taken as that of numbers", partial(_wrapped, True, False, True))
+# --- subnormal results ----------------------------------------------------------------------------------------------
 
 
 def flushed_to_plus(computation: OpComputation) -> Iterator[Cause]:
@@ -348,45 +332,6 @@ def _flushed_to_plus(computation: OpComputation, inputs: Chunk) -> Computed:
         for k, (column, codes) in enumerate(zip(computation.outputs, own.outputs, strict=True))
     )
     return Computed(outputs, own.undefined)
-
-
-def _wrapped(above: bool, below: bool, first: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
-    """Round results beyond the range without a bound of the exponent. ``first``: only those one place above."""
-    unit = unit_of(computation)
-    fmt = None if unit is None else unit.case.target
-    if unit is None or not isinstance(fmt, FloatFormat):
-        return None
-    own = outputs_of(computation, Same(inputs))
-    outputs = [codes.copy() for codes in own.outputs]
-    place = next(k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT)
-    rows: list[int] = []
-    made: list[int] = []
-    for k, row in enumerate(rows_of(unit, inputs)):
-        if row is None or not row.exact.significand:
-            continue
-        lead = row.exact.lead
-        if fmt.emin <= lead < fmt.emax:
-            continue
-        size, every = _unbounded(fmt, unit, row.exact), fmt.code_mask >> fmt.signed
-        over = lead >= fmt.emax and fmt.max_magnitude < size <= (every if first else size)
-        if (over and above) or (lead < fmt.emin and below):
-            rows.append(k)
-            made.append(size & every | (fmt.sign_mask or 0) * row.exact.sign)
-    outputs[place][rows] = ints_to_codes(made, fmt.bits, (len(rows),))
-    for column, flags in zip(computation.outputs, outputs, strict=True):
-        if first and of_flags(column):  # the unit takes them as in range
-            flags[rows] &= np.uint8(0x1F ^ Flags.OVERFLOW)
-    return Computed(tuple(outputs), own.undefined)
-
-
-def _unbounded(fmt: FloatFormat, unit: Unit, number: ExactResult) -> int:
-    """Return the magnitude of a rounded number, whose exponent field has as many bits as it needs, or is negative."""
-    shift = number.lead - fmt.mantissa_bits - number.exponent
-    if shift > 0:
-        kept, _ = scalar.round_to_integer(number.sign, number.significand, shift, unit.rounding, None)
-    else:
-        kept = number.significand << -shift
-    return (number.lead + fmt.bias - 1 << fmt.mantissa_bits) + kept
 
 
 # --- comparisons ------------------------------------------------------------------------------------------------------
@@ -438,6 +383,7 @@ def inexact_of_some_bits(computation: OpComputation) -> Iterator[Cause]:
         for told, guard in (("where the guard bit is set", True), ("for the bits after the guard bit", False)):
             for flags, lost in (("inexact", Flags.INEXACT), ("inexact and underflow", Flags.INEXACT | Flags.UNDERFLOW)):
                 yield through(f"{flags} raised only {told}", partial(_inexact_of, guard, lost))
+        yield through("inexact not raised where overflow cuts no bit", _exact_overflow)
 
 
 def _inexact_of(guard: bool, lost: Flags, computation: OpComputation, inputs: Chunk) -> Computed | None:
@@ -456,4 +402,18 @@ def _inexact_of(guard: bool, lost: Flags, computation: OpComputation, inputs: Ch
         parts = pieces(unit.case.target, row.exact)
         if not (parts.guard if guard else parts.sticky):
             flags[k] &= np.uint8(0x1F ^ lost)
+    return Computed(tuple(flags if k == place else codes for k, codes in enumerate(own.outputs)), own.undefined)
+
+
+def _exact_overflow(computation: OpComputation, inputs: Chunk) -> Computed | None:
+    unit, own = unit_of(computation), outputs_of(computation, Same(inputs))
+    place = next(k for k, column in enumerate(computation.outputs) if of_flags(column))
+    if unit is None:
+        return None
+    flags = own.outputs[place].copy()
+    exact = rows_of(unit, inputs)
+    for k in np.flatnonzero(flags & np.uint8(Flags.OVERFLOW) != 0).tolist():
+        row = exact[k]
+        if row is not None and not pieces(unit.case.target, row.exact).rest:
+            flags[k] &= np.uint8(0x1F ^ Flags.INEXACT)
     return Computed(tuple(flags if k == place else codes for k, codes in enumerate(own.outputs)), own.undefined)

@@ -182,6 +182,17 @@ def _times(power: int, subnormals: bool = True) -> Edit:
     return edit
 
 
+def _times_at(place: int, power: int) -> Edit:
+    """Multiply the elements of A at one place along K by a power of two."""
+
+    def edit(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+        made = values.copy()
+        made[..., place] = np.ldexp(made[..., place], power)
+        return made
+
+    return edit
+
+
 def _code_as(code: int, number: float) -> Edit:
     return lambda fmt, codes, values: np.where(_size(fmt, codes) == code, np.copysign(number, values), values)
 
@@ -273,6 +284,8 @@ def misread_elements(computation: TileComputation, sample: Sample) -> Iterator[C
         name = f"the products times 2^{power} ({_whose_bias(op, power)})"
         yield _misread(name, computation, {A: _times(power)})
     size = op.shape[2]
+    for k, power in ((k, power) for k in range(size if size <= MOST_SWAPPED else 0) for power in (1, -1)):
+        yield _misread(f"the product {k} times 2^{power}", computation, {A: _times_at(k, power)})
     ends = {"first": 0, "last": op.block - 1 if op.block else size - 1}
     for told, k in ends.items():
         places = list(range(k, size, op.block or size))
@@ -354,6 +367,8 @@ def misread_scales(computation: TileComputation, sample: Sample) -> Iterator[Cau
         found.append((f"scales{{}} {bias}", _times(power)))
         if fmt.zero and fmt.mantissa_bits:
             found.append((f"normal scales{{}} {bias}", _times(power, False)))
+    if not fmt.zero:
+        found.append(("scales{} of code 0 taken as zero", _code_as(0, 0.0)))
     found.append(("scales{} left out", lambda fmt, codes, values: np.where(np.isnan(values), values, 1.0)))
     found.append(("scales{} left out, NaN too", lambda fmt, codes, values: np.ones_like(values)))
     found.append(("scales{} taken twice", lambda fmt, codes, values: values * values))
@@ -378,6 +393,11 @@ def misread_scales(computation: TileComputation, sample: Sample) -> Iterator[Cau
             found.append((named, partial(_nan_elsewhere, fmt.max_code, kept)))
     for told, edit in found:
         yield from _each_of((SCALE_A, SCALE_B), told, edit, computation)
+    for told, beside, one, other in (("A", "B", SCALE_A, SCALE_B), ("B", "A", SCALE_B, SCALE_A)):
+        if op.shape[0] == op.shape[1]:
+            read = partial(_scales_of_other, computation, one, other)
+            cause = reading(f"scales of {told} in place of those of {beside}", Stage.COMPUTATION, read)
+            yield replace(cause, slow=computation.products > FEW_PRODUCTS)
     blocks = op.shape[2] // op.block
     for told, moved in (("next", -1), ("previous", 1)) if blocks > 1 else ():
         for about, places in (("", (SCALE_A, SCALE_B)), (" of A", (SCALE_A,)), (" of B", (SCALE_B,))):
@@ -387,6 +407,12 @@ def misread_scales(computation: TileComputation, sample: Sample) -> Iterator[Cau
         if blocks > 1:
             edits = {place: _of_first(-1 if place == SCALE_A else -2) for place in places}
             yield _misread(f"scales{about} of the first block for all", computation, edits)
+
+
+def _scales_of_other(computation: TileComputation, one: int, other: int, inputs: Chunk) -> Chunk:
+    arrays = computation.arrays(inputs)
+    arrays[other] = np.swapaxes(arrays[one], -1, -2)
+    return _columns(arrays)
 
 
 def _smallest(fmt: FloatFormat) -> float:
@@ -604,6 +630,9 @@ def misplaced_elements(computation: TileComputation) -> Iterator[Cause]:
         if about and size % 2 == 0:
             pairs = [k ^ 1 for k in range(size)]
             found.append((f"the neighbours along K{about} swapped", places, partial(_along_k, pairs)))
+        for k in range(size - 1 if about and size > 2 else 0):
+            order = [*range(k), k + 1, k, *range(k + 2, size)]
+            found.append((f"the elements {k} and {k + 1}{about} swapped", places, partial(_along_k, order)))
         for k, other in ((one, one + step) for one in range(size) for step in (-1, 1) if 0 <= one + step < size):
             order = [other if place == k else place for place in range(size)]
             what = f"the element {other}{about}" if about else f"the product {other}"
