@@ -513,12 +513,12 @@ def _fp8_levels(block: Codes, largest: Codes, source: FloatFormat, single: _Sing
         return _over(F32, _ONE, factors), factors
     scales = _over(F32, amax, largest)
     scales = _power_of_two(scales, up=True) if single.power else scales
-    factors = {
+    by_steps: Mapping[str, Callable[[], Codes]] = {
         "quotients": lambda: scales,
         "reciprocals": lambda: _over(F32, _ONE, scales),
         "products": lambda: _times(F32, _over(F32, _ONE, amax), largest),
     }
-    return scales, factors[single.steps]()
+    return scales, by_steps[single.steps]()
 
 
 def _in_f64(block: Codes, largest: Codes, least: float) -> Codes:

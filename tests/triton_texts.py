@@ -7,6 +7,8 @@ library, and `tests/interp/dialects/triton/test_triton_text.py` with halfulp.
 
 from __future__ import annotations
 
+from typing import Any
+
 _LAYOUTS = """\
 #b = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
 #b1 = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
@@ -162,7 +164,7 @@ def _scaled(a: str, scale: str) -> tuple[str, str]:
     )
 
 
-REJECTED: tuple[tuple[str, str, str], ...] = (
+REJECTED: tuple[tuple[str, str, str, *tuple[Any, ...]], ...] = (
     # The parameters of layouts.
     (_dot_op(2, "mma2", 2), "", "opIdx parameter can be 0 or 1, got: 2"),
     (_dot_op(0, "mma2"), "", "kWidth parameter is mandatory for Ampere or Hopper MMA parent"),

@@ -105,7 +105,7 @@ def test_the_hadamard_transform_by_hand() -> None:
             assert found.numpy()[1, 16 * block + j, column] == exact / 4
     assert np.array_equal(hu.quant.hadamard(found, signs, axis=1, inverse=True).numpy(), x)
     # The products are 2^25, 2, 2 and 2. In order, each 2 is lost at a tie; the exact sum is a tie that goes up.
-    big = np.float32([2**26, 4, 4, 4])
+    big = np.array([2**26, 4, 4, 4], np.float32)
     order = {each: hu.quant.hadamard(big, [1, 1, 1, 1], order=each).tolist()[0] for each in ("sequential", "exact")}
     assert order == {"sequential": 2.0**25, "exact": 2.0**25 + 8}
     for wrong, message in (("t", "signs is 't'"), ([1, 2, 1, 1], "other numbers"), ([1] * 8, "power of four")):

@@ -106,7 +106,9 @@ def test_groups_by_hand() -> None:
     plain = hu.quant.unpack("gptq-v2", np.repeat(WORD, 8, 1), np.array([[-1]], np.int32), SCALES)
     assert plain.zero_points.tolist() == [[15] * 8]
     # Two groups of four inputs, and columns for eight.
-    gemv = hu.quant.unpack("awq-gemv", WORD, np.array([[0x32]], np.int32), np.float16([[2, 4, *[9] * 6]]), group_size=4)
+    gemv = hu.quant.unpack(
+        "awq-gemv", WORD, np.array([[0x32]], np.int32), np.array([[2, 4, *[9] * 6]], np.float16), group_size=4
+    )
     assert gemv.dequantize().tolist() == [[-4.0, -2.0, 0.0, 2.0, 4.0, 8.0, 12.0, 16.0]]
     # 3 bits: the eleventh integer has its lowest two bits in the first word, and the third one in the second word.
     words = np.array([[-1 << 30], [1], [0]], np.int32).repeat(32, 1)
@@ -114,7 +116,7 @@ def test_groups_by_hand() -> None:
     assert [row[0] for row in three.elements.tolist()] == [7 if place == 10 else 0 for place in range(32)]
 
 
-WRONG_GROUPS = (
+WRONG_GROUPS: tuple[tuple[Any, ...], ...] = (
     (("awk", WORD, WORD, SCALES), {}, ValueError, "did you mean `awq`"),
     (("awq", WORD, WORD, SCALES), {"bits": 3}, ValueError, "has 4"),
     (("awq", WORD, WORD, SCALES[:, :4]), {}, ValueError, "the shapes do not agree"),

@@ -110,7 +110,7 @@ def checked(text: str, schema: dict[str, Any]) -> Any:
 def test_node_data_of_a_program() -> None:
     # 4097^2 = 2^24 + 2^13 + 1 loses 1, where an ulp is 2; 3 and 1 are exact. The sum adds 10, which is a tie with what
     # was lost: 2^24 + 2^13 + 9 + 1 + 1 is 1 from its result.
-    x = np.float32([4097, 3, 1, 0])
+    x = np.array([4097, 3, 1, 0], np.float32)
     traced = hu.trace(PROGRAM, x, np.int32(1), function="main", shadow=True)
     found = checked(traced.node_data(), NODE_DATA)
     values = {name: {node: each["value"] for node, each in data["results"].items()} for name, data in found.items()}
@@ -129,7 +129,9 @@ def test_an_overflow_has_a_number() -> None:
 
 
 def test_events_of_a_program() -> None:
-    found = checked(hu.trace(PROGRAM, np.float32([1, 2, 3, 4]), np.int32(2), function="main").perfetto(), TRACE_EVENTS)
+    found = checked(
+        hu.trace(PROGRAM, np.array([1, 2, 3, 4], np.float32), np.int32(2), function="main").perfetto(), TRACE_EVENTS
+    )
     slices = [each for each in found["traceEvents"] if each["ph"] == "X"]
     assert [each["name"] for each in found["traceEvents"] if each["ph"] == "M"] == ["process_name", "thread_name"]
     spans = {each["name"]: (each["ts"], each["ts"] + each["dur"]) for each in slices}

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tables import each_row
@@ -77,7 +78,7 @@ def test_what_triton_rejects(op: str, message: str) -> None:
 
 
 @each_row(*[(row,) for row in REJECTED], every=4)
-def test_texts_that_triton_rejects(row: tuple[str, ...]) -> None:
+def test_texts_that_triton_rejects(row: tuple[str, str, str, *tuple[Any, ...]]) -> None:
     layouts, body, message, *module = row
     with pytest.raises(hu.HalfulpError, match=re.escape(message) or None):
         hu.load(text_of(layouts, body, *module))

@@ -275,8 +275,8 @@ def test_counted_loops(name: str) -> None:
     pair.check(lambda: [of(first, type_), of(last, type_), of(step, type_), of(1000, "i64")])
     assert not pair.stopped
     steps = (0, 100) if name.startswith("bytes") else (0,)  # after a step of 100, i8 has no further value
-    for wrong in steps:
-        pair.check(lambda wrong=wrong: [of(first, type_), of(last, type_), of(wrong, type_), of(1000, "i64")])
+    for step in steps:
+        pair.check(lambda: [of(first, type_), of(last, type_), of(step, type_), of(1000, "i64")])  # noqa: B023
         assert pair.stopped
 
 
