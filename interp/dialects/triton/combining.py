@@ -23,7 +23,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.run.evaluators import Compiler, Elementwise, OnRawSlots, evaluator_of
 from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.values.lanes import alike
@@ -299,7 +299,8 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step
     whole_wave = len(along.lanes) == along.all_lanes and len(op.operands) == 1
     shifts = target.shifts if whole_wave else ()
     types = [result.type for result in op.results]
-    in_memory = bool(along.warps) or any(isinstance(type_, ty.TensorType) for type_ in types)
+    # A scalar that is stored is that of the first thread; else each thread goes on with its own copy.
+    in_memory = bool(along.warps) or any(map(_is_spread, op.results))
     product = compiler.product_of(op) if isinstance(compiler, KernelCompiler) else None
     factors: list[tuple[int, ty.Type]] = []
     moves: list[Moved] = []
@@ -338,6 +339,28 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step
         return _marked(order, rows, made, *copies) if copies is not None and in_memory else made
 
     return step_with_body(op, compiler, reduce, [*outside, *factors])
+
+
+def _is_spread(result: SSAValue) -> bool:
+    """Tell whether several threads use a result: it is a tensor, or may become one or be carried by a loop."""
+    if isinstance(result.type, ty.TensorType):
+        return True
+    assert isinstance(result, OpResult)
+    top = result.owner
+    reached: set[SSAValue] = {result}
+    while top.parent_op is not None:
+        top = top.parent_op
+    for op in top.walk():
+        if reached.isdisjoint(op.used_values):
+            continue
+        if (
+            op.regions
+            or op.name.startswith(("scf.", "cf."))
+            or any(isinstance(each.type, ty.TensorType) for each in op.results)
+        ):
+            return True
+        reached.update(op.results)
+    return False
 
 
 _MONOTONE = frozenset(("addf", "maxnumf", "minnumf", "maximumf", "minimumf"))

@@ -245,16 +245,28 @@ def test_an_op_that_two_targets_round_differently(kernels: Any) -> None:
     assert alike.different == 0
 
 
-def test_no_op_is_named_behind_a_dot(kernels: Any) -> None:
-    """The dot is what differs, and its exact numbers are not followed: so no other op may be blamed."""
+def test_a_dot_is_named_where_its_exact_numbers_are_known(kernels: Any) -> None:
     a, b = normal(64, 64, dtype=np.float16), normal(64, 64, dtype=np.float16)
     c = np.zeros((64, 64), np.float32)
-    found = hu.compare_targets(
-        kernels.matmul[(1,)], a, b, c, 64, 64, 64, 64, 64, 64, 1, targets=["cuda:90", "hip:gfx942"]
-    )
+    targets = ["cuda:90", "hip:gfx942"]
+    found = hu.compare_targets(kernels.matmul[(1,)], a, b, c, 64, 64, 64, 64, 64, 64, 1, targets=targets)
     output = found.outputs[2]
     assert output.distance.different > 0
-    assert output.ops == ()
+    lines = _lines("tl.dot(a, b, acc)")
+    assert {(each.place.rpartition("/")[2].partition(":")[2], each.op) for each in output.ops} == {
+        (lines[0], f"arith.truncf of {name}") for name in ("ttng.warp_group_dot", "tt.dot")
+    }
+
+
+@pytest.mark.long
+def test_no_op_is_named_behind_a_dot_whose_exact_numbers_are_not_known(kernels: Any) -> None:
+    """Those of dot_scaled are not followed in TTIR: no other op may be blamed."""
+    x, y = normal(128, 64, dtype=ml_dtypes.float8_e4m3fn), normal(64, 128, dtype=ml_dtypes.float8_e4m3fn)
+    scales, c = np.arange(256, dtype=np.uint8).reshape(128, 2) % 9 + 120, np.zeros((128, 128), np.float32)
+    arguments = x, scales, y, scales, c, 128, 64, 128, 128
+    found = hu.compare_targets(kernels.scaled[(1,)], *arguments, targets=[None, "cuda:90"])
+    assert found.outputs[4].distance.different > 0
+    assert found.outputs[4].ops == ()
     assert repr(found).splitlines()[-1].endswith("the ops that make the difference are not known")
 
 
