@@ -76,7 +76,7 @@ lint: $(VENV)/.installed-test
 	    MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests; \
 	    tests=$$?; wait $$! && exit $$tests
 	$(VENV)/bin/python tests/documents.py build/examples
-	$(VENV)/bin/basedpyright
+	$(VENV)/bin/basedpyright --pythonpath $(VENV)/bin/python
 	HALFULP_LONG=$${HALFULP_LONG:-1} $(PYTEST) -m lint $$(grep -rl 'mark\.lint' tests --include='test_*.py')
 
 bench: $(VENV)/.installed-bench
