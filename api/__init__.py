@@ -98,6 +98,7 @@ _EXPORTS: Mapping[str, str] = {
     # Golden vectors
     "check": "halfulp.golden.checking",
     "vectors": "halfulp.golden.vectors",
+    "tosa_problems": "halfulp.golden.tosa",
     "tosa_verdict": "halfulp.golden.tosa",
     # Tuned kernels of IREE
     "iree": "halfulp.iree:",

@@ -29,6 +29,7 @@ from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
 from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.golden.checking import check as check
+from halfulp.golden.tosa import tosa_problems as tosa_problems
 from halfulp.golden.tosa import tosa_verdict as tosa_verdict
 from halfulp.golden.vectors import vectors as vectors
 from halfulp.importing.comparison import compare as compare
@@ -161,6 +162,7 @@ __all__ = [
     "sum",
     "tell_apart",
     "torch_mode",
+    "tosa_problems",
     "tosa_verdict",
     "trace",
     "ulp",

@@ -449,6 +449,14 @@ device = hu.eval("arith.mulf", vectors["a"], vectors["b"], rounding="toward_zero
 report = hu.check(vectors, device)
 print(report.equal, report.differing, report.cause)
 """,
+            "tosa_problems": '''
+program = """
+func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = tosa.reciprocal %x : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}"""
+print(len(hu.tosa_problems(program, "pro_fp,strict")), len(hu.tosa_problems(program, "pro_int,strict")))
+''',
             "tosa_verdict": '''
 program = """
 func.func @f(%x: tensor<3xf16>) -> tensor<3xf16> {

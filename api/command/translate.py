@@ -19,7 +19,7 @@ from halfulp.interp.bytecode.inspect import Summary, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import quoted
-from halfulp.interp.ir.errors import BytecodeError, HalfulpError
+from halfulp.interp.ir.errors import BytecodeError, HalfulpError, VerifyError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
 from halfulp.loading import write_portable
@@ -53,6 +53,12 @@ class TranslateArguments(DiagnosticsOption):
         "the MLIR to write for. mlir22: refuse everything that only newer MLIR has. llvm24 or newer: use the "
         "newer layout of bytecode, and do not pack i1 in blobs of text. Default for bytecode: mlir22; for text: "
         "MLIR 22's spelling, but nothing is refused",
+    )
+    tosa_target: str | None = option(
+        "WORDS",
+        "reject ops of TOSA that a target does not have, with the words of tosa-validate. WORDS, divided by commas: "
+        "1.0 or 1.1.draft, 8k or none (the level), pro_int, pro_fp, extensions such as bf16; strict; module for "
+        "the attribute tosa.target_env. Default: 1.0,8k,pro_int,pro_fp",
     )
     json: bool = flag("print one JSON object: the text of each module, or its error; with -o, the name of the file")
     verify_diagnostics: bool = flag(
@@ -89,11 +95,21 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
     printed: list[bytes] = []
     codes: list[int] = []
     modules: list[dict[str, Any]] = []
+
+    def failed(errors: Sequence[HalfulpError]) -> None:
+        printed.append(b"")
+        failures = [each for error in errors for each in ([error] if checker is None else checker.unexpected(error))]
+        codes.extend(report(failure, sources) for failure in failures)
+        modules[-1]["errors"] = list(map(error_record, failures))
+
     for part in parts:
         place = program.name if part is None else f"{program.name}:{part.start[0]}"
         modules.append({"place": place, "text": None, "errors": []})
         try:
             module = program.module(part, arguments.allow_unregistered_dialect)
+            if arguments.tosa_target is not None and (found := _problems(module, arguments.tosa_target)):
+                failed(found)
+                continue
             if arguments.emit_portable is not None:
                 printed.append(write_portable(module, arguments.emit_portable))
                 continue
@@ -105,10 +121,7 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
             printed.append(form.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n\n")
             modules[-1]["text"] = form if arguments.output is None else None
         except HalfulpError as error:
-            printed.append(b"")
-            failures = [error] if checker is None else checker.unexpected(error)
-            codes += [report(failure, sources) for failure in failures]
-            modules[-1]["errors"] = list(map(error_record, failures))
+            failed([error])
     unmet = [] if checker is None else list(checker.unmet())
     codes += [report(failure, sources) for failure in unmet]
     written = arguments.output is None or not codes
@@ -130,6 +143,13 @@ TRANSLATE = Command(
     translate_file,
     "Read and verify MLIR text or bytecode. Print it as text, or with --emit-bytecode as bytecode.",
 )
+
+
+def _problems(module: Module, target: str) -> list[VerifyError]:
+    """Return the errors of a module for a target of TOSA."""
+    from halfulp.interp.dialects.tosa.validation import problems, target_named
+
+    return list(problems(module, target_named(target, module)))
 
 
 def _bytecode(module: Module, version: int | None, schema: Schema, producer: str | None) -> bytes:

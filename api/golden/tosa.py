@@ -1,4 +1,4 @@
-"""Verdicts on results of operators of TOSA by the bounds of its specification: `tosa_verdict`."""
+"""Verdicts by the specification of TOSA: on results of operators, and on programs for a target."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from halfulp.conformance.comparing.tosa_bounds import TosaVerdict, judged, operands_of, operator_of
 from halfulp.inputs import as_value
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.dialects.tosa.validation import problems, target_named
+from halfulp.interp.ir.errors import InputError, VerifyError
 from halfulp.interp.ir.operations import result_types
 from halfulp.interp.values.buffers import Buffer
 from halfulp.loading import Runnable, program_of
@@ -52,3 +53,22 @@ def tosa_verdict(
     ]
     given = [value.load() if isinstance(value, Buffer) else value for value in values]
     return judged(op, operands_of(op, entry, given), found, test_set)
+
+
+def tosa_problems(program: Runnable, target: str = "module") -> tuple[VerifyError, ...]:
+    """Return the errors of a program for a target of TOSA: what its version, level, profiles and extensions lack.
+
+    ``program``: a module, or any input of `load`.
+    ``target``: words, divided by commas: the version "1.0" or "1.1.draft", the level "8k" or "none" (no limits), the
+    profiles "pro_int" and "pro_fp", extensions such as "bf16"; without a profile, both. "module" stands for the
+    attribute ``tosa.target_env`` of the module. What is not said is 1.0, 8k, both profiles, no extension. "strict"
+    demands all that the specification calls ERROR_IF, and that the types of each op need no other profile or extension.
+
+    The checks and their words are those of MLIR's pass ``tosa-validate`` (LLVM 24).
+
+        >>> hu.tosa_problems(program, "1.0,8k,pro_int,strict")
+
+    Raises InputError for an unknown word, and the errors of `load`.
+    """
+    module, _ = program_of(program, ())
+    return tuple(problems(module, target_named(target, module)))

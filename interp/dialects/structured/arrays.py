@@ -19,8 +19,9 @@ import numpy as np
 from halfulp.interp.dialects.structured.body import Body, Part, Step, Values
 from halfulp.interp.dialects.structured.space import Block, Space, View, blocks, checked_sizes
 from halfulp.interp.dialects.structured.structure import Structure, is_point
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.affine_expressions import AffineConstant, Dimension
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.elementwise import Points, broadcast
@@ -132,9 +133,9 @@ def plan_of(structure: Structure) -> Plan | None:
         return None
     missing: set[int] = set()
     full = []
-    for map_ in structure.maps[len(structure.inputs) :]:
+    for init, map_ in zip(structure.inits, structure.maps[len(structure.inputs) :], strict=True):
         dimensions = [expr.position for expr in map_.results if isinstance(expr, Dimension)]
-        if len(set(dimensions)) != len(map_.results):
+        if len(set(dimensions)) + len(_single_axes(map_, init.type)) != len(map_.results):
             return None
         absent = set(range(rank)).difference(dimensions)
         full.append(not absent)
@@ -142,6 +143,13 @@ def plan_of(structure: Structure) -> Plan | None:
             return None
         missing |= absent
     return Plan(tuple(sorted(missing)), tuple([d for d in range(rank) if d not in missing]), tuple(full))
+
+
+def _single_axes(map_: at.AffineMapAttr, type_: ty.Type) -> list[int]:
+    """Return the axes of size 1 of an operand whose index is the constant 0."""
+    sizes = ty.shape_of(type_) or ()
+    zeros = enumerate(zip(map_.results, sizes, strict=False))
+    return [axis for axis, (expr, size) in zeros if isinstance(expr, AffineConstant) and expr.value == 0 and size == 1]
 
 
 class OnArrays:
@@ -412,6 +420,7 @@ class _Out:
         space = execution._space if full else execution._parallel
         map_ = execution._maps[number]
         self._order = [expr.position for expr in map_.results if isinstance(expr, Dimension)]
+        self._single = [axis for axis, expr in enumerate(map_.results) if not isinstance(expr, Dimension)]
         self._space = space
         self._lanes = (space.lanes,) * space.lead
         self._shape = self._lanes + tuple([space.sizes[d] for d in space.order])
@@ -447,7 +456,10 @@ class _Out:
         axes = [*range(lead), *(lead + order.index(d) for d in self._order)]
 
         def moved(array: Any) -> Any:
-            return None if array is None else array.transpose(*axes, *range(len(axes), array.ndim))
+            if array is None:
+                return None
+            ordered = array.transpose(*axes, *range(len(axes), array.ndim))
+            return np.expand_dims(ordered, [lead + axis for axis in self._single]) if self._single else ordered
 
         bits, poison, open_ = map(moved, arrays)
         if poison is not None and not poison.any():

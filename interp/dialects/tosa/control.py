@@ -178,9 +178,17 @@ declare(
 
 # --- variables --------------------------------------------------------------------------------------------------------
 
+
+def _is_symbol_of_table(op: Operation) -> str | None:
+    around = op.parent_op
+    inside = around is None or around.definition is None or is_symbol_table(around)
+    return None if inside else "symbol's parent must have the SymbolTable trait"
+
+
 declare(
     "variable",
     VARIABLE,
+    _is_symbol_of_table,
     properties=(
         d.Property("initial_value", d.ANY_ATTR, optional=True),
         d.Property("sym_name", d.STRING_ATTR),

@@ -273,3 +273,28 @@ def mismatches(types: Sequence[ty.Type], name: str, others: Sequence[ty.Type], o
 def divides(numerator: int, denominator: int) -> int | None:
     """Return a quotient; None if there is a remainder."""
     return None if numerator % denominator else numerator // denominator
+
+
+def resized_sides(op: Operation, broadcast: bool) -> str | None:
+    """Say that a size of the result of tosa.resize is wrong, or return None.
+
+    ``broadcast``: a size of 1 of the operand may become any.
+    """
+    scale, offset, border = (constant_shape(each) for each in op.operands[1:])
+    sizes, made = shape(op.operands[0]), shape(op.results[0])
+    if scale is None or offset is None or border is None or sizes is None or made is None:
+        return None
+    for index, (name, axis) in enumerate((("height", "y"), ("width", "x"))):
+        size, wanted = sizes[1 + index], made[1 + index]
+        if size is None or (size == 1 and broadcast):
+            continue
+        up, down = scale[2 * index : 2 * index + 2]
+        steps = divides((size - 1) * up - offset[index] + border[index], down)
+        if steps is None:
+            return (
+                f"expected (input_{name} - 1) * scale_{axis}_n - offset_{axis} + border_{axis} to be wholly divisible "
+                f"by scale_{axis}_d, got (({size} - 1) * {up} - {offset[index]} + {border[index]}) / {down}"
+            )
+        if wanted is not None and steps + 1 != wanted:
+            return f"calculated output {name} did not match expected: calculated={steps + 1}, expected={wanted}"
+    return None

@@ -17,6 +17,7 @@ from halfulp.interp.dialects.tosa.attributes import (
     flag,
 )
 from halfulp.interp.dialects.tosa.blocks import block_size, matmul_t
+from halfulp.interp.dialects.tosa.compliance import is_known
 from halfulp.interp.dialects.tosa.conversions import BLOCK_FORM, BLOCKS
 from halfulp.interp.dialects.tosa.elementwise import PLAIN
 from halfulp.interp.dialects.tosa.forms import Form
@@ -30,6 +31,7 @@ from halfulp.interp.dialects.tosa.rules import (
     divides,
     first_like_result,
     has_element_of,
+    resized_sides,
     resolvable,
     same_elements,
     same_shapes,
@@ -88,6 +90,9 @@ def _operands_of_conv(op: Operation) -> str | None:
     elements = [stored(each.type) for each in (value, weight, bias, op.results[0])]
     if is_float(elements[2]) and is_float(elements[3]) and elements[2] != elements[3]:
         return f"expect both bias and result to have same element type, got '{elements[2]}' and '{elements[3]}'"
+    allowed = zero_point_is_allowed(zero, "input") or zero_point_is_allowed(zero_weight, "weight")
+    if is_known(op):
+        return allowed
     pair = f"'{elements[0]}' and '{elements[1]}'"
     if (elements[0] in _FLOAT_8 or elements[1] in _FLOAT_8) and elements[0] != elements[1]:
         return f"expect both input and weight to have same element type, got {pair}"
@@ -97,8 +102,7 @@ def _operands_of_conv(op: Operation) -> str | None:
     return (
         has_element_of(value, zero, same.format("input"))
         or has_element_of(weight, zero_weight, same.format("weight"))
-        or zero_point_is_allowed(zero, "input")
-        or zero_point_is_allowed(zero_weight, "weight")
+        or allowed
     )
 
 
@@ -116,7 +120,7 @@ _ACCUMULATORS: dict[ty.Type, tuple[str, tuple[ty.Type, ...], str]] = {
 
 def _accumulator(op: Operation) -> str | None:
     found = _ACCUMULATORS.get(stored(op.operands[0].type))
-    if found is None or acc_type(op) in found[1]:
+    if found is None or acc_type(op) in found[1] or is_known(op):
         return None
     return f"accumulator type for {found[0]} tensor is not {found[2]}"
 
@@ -369,11 +373,13 @@ def _factors(op: Operation) -> str | None:
     if quantized and quantized[0].storage_width != quantized[1].storage_width:
         widths = f"{quantized[0].storage_width} and {quantized[1].storage_width}"
         return f"expect quantized operands to have same widths, got {widths}"
+    allowed = zero_point_is_allowed(zero_one, "a") or zero_point_is_allowed(zero_other, "b")
+    if op.name == "tosa.matmul_t" and is_known(op):
+        return allowed
     return (
         has_element_of(one, zero_one, "expect input a and a_zp have the same element type")
         or has_element_of(other, zero_other, "expect input b and b_zp have the same element type")
-        or zero_point_is_allowed(zero_one, "a")
-        or zero_point_is_allowed(zero_other, "b")
+        or allowed
     )
 
 
@@ -516,31 +522,12 @@ declare(
 
 
 def _resized(op: Operation) -> str | None:
-    value, *given = op.operands
-    known = [constant_shape(each) for each in given]
-    scale, offset, border = known
-    if scale is None or offset is None or border is None:
+    scale = constant_shape(op.operands[1])
+    if scale is None:
         return None
     if min(scale) <= 0:
         return f"expect all scale values to be > 0, got {_listed(scale)}"
-    sizes, made = shape(value), shape(op.results[0])
-    if sizes is None or made is None:
-        return None
-    for index, name in enumerate(("height", "width")):
-        size, wanted, axis = sizes[1 + index], made[1 + index], _AXES[name]
-        if size in (None, 1):
-            continue
-        assert size is not None
-        up, down = scale[2 * index : 2 * index + 2]
-        steps = divides((size - 1) * up - offset[index] + border[index], down)
-        if steps is None:
-            return (
-                f"expected (input_{name} - 1) * scale_{axis}_n - offset_{axis} + border_{axis} to be wholly divisible "
-                f"by scale_{axis}_d, got (({size} - 1) * {up} - {offset[index]} + {border[index]}) / {down}"
-            )
-        if wanted is not None and steps + 1 != wanted:
-            return f"calculated output {name} did not match expected: calculated={steps + 1}, expected={wanted}"
-    return None
+    return resized_sides(op, broadcast=True)
 
 
 declare(

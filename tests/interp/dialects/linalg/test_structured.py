@@ -200,9 +200,14 @@ def test_reduction_order_of_a_profile(order: str, type_: str) -> None:
     rng = np.random.default_rng(3)
     rows = hu.convert(rng.standard_normal((2, 37, 3)) * 4, type_)
     first = hu.convert(np.zeros((2, 3)), type_)
-    (found,) = hu.run(reduction("arith.addf", type_), rows, first, profile=hu.Profile(reduction_order=order))
+    text = reduction("arith.addf", type_)
+    (found,) = hu.run(text, rows, first, profile=hu.Profile(reduction_order=order))
     expected = hu.sum(rows, axis=1, acc=type_, order=order)
     assert np.array_equal(found.bits, expected.bits)
+    # An axis of size 1 in place of the one that is summed.
+    text = text.replace("(d0, d2)>", "(d0, 0, d2)>").replace(f"tensor<?x?x{type_}>", f"tensor<?x1x?x{type_}>")
+    (found,) = hu.run(text, rows, first[:, np.newaxis], profile=hu.Profile(reduction_order=order))
+    assert np.array_equal(found.bits, expected.bits[:, np.newaxis])
 
 
 def test_open_order_marks_what_depends_on_it() -> None:
