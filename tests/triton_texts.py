@@ -108,8 +108,8 @@ def _tmem_load(element: str, attributes: str) -> tuple[str, str]:
     )
 
 
-def _mma(element: str, total: str, stride: int, barrier: str = "") -> tuple[str, str]:
-    a = f"!ttg.memdesc<128x128x{element}, #nv, #smem>"
+def _mma(element: str, total: str, stride: int, barrier: str = "", columns: int = 128) -> tuple[str, str]:
+    a = f"!ttg.memdesc<128x{columns}x{element}, #nv, #smem>"
     d = f"!ttg.memdesc<128x128x{total}, #acc, #tm, mutable>"
     bar = "!ttg.memdesc<1xi64, #s1, #smem, mutable>"
     more = f", %0#2{barrier}" if barrier else ""
@@ -589,4 +589,11 @@ REJECTED: tuple[tuple[str, str, str, *tuple[Any, ...]], ...] = (
         "!ttg.memdesc<1xi64, #bar, #smem, mutable>",
         "barrier must have a contiguous shared-memory layout without subviews",
     ),
+    (
+        "#d = #ttg.nvidia_mma<{versionMajor = 5, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>",
+        "",
+        "versionMajor must be 2 (Ampere) or 3 (Hopper), got 5",
+    ),
+    (*_mma("f16", "f32", 1, columns=64), "to be equal to the second-to-last dimension of the second operand"),
+    ("", "amdg.cluster_barrier_wait", "requires ttg.num-ctas > 1"),
 )

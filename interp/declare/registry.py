@@ -130,7 +130,7 @@ _NAMES = (
     "builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector", "affine", "gpu", "halfulp", "check",
     "flow", "util", "iree_codegen", "iree_cpu", "iree_gpu", "bufferization", "complex", "index", "linalg", "math",
     "memref", "shape", "smt", "llvm", "stablehlo", "chlo", "interpreter", "sdy", "tt", "ttg",
-    "ttng", "amdg", "rocdl", "gluon", "tti", "nvws", "nvg", "tosa",
+    "ttng", "amdg", "rocdl", "gluon", "tti", "nvws", "nvg", "nvvm", "tosa",
 )
 # fmt: on
 # The modules of those that are not in the file ops.py of their own folder.
@@ -145,7 +145,7 @@ _FILES = {
     "chlo": "stablehlo.chlo_ops",
     "interpreter": "stablehlo.interpreter",
     **{name: f"triton.{name}" for name in ("tt", "ttg", "ttng", "amdg")},
-    **dict.fromkeys(("tti", "nvws", "nvg"), "triton.internal"),
+    **dict.fromkeys(("tti", "nvws", "nvg", "nvvm"), "triton.internal"),
     "rocdl": "triton.amdg",
     "gluon": "triton.ttg",
 }

@@ -214,8 +214,10 @@ declare_rows(
             (),
             {"verify": nvidia_rules.barrier("barrier")},
         ),
-        Row("cluster_barrier_arrive", "", "attr-dict"),
-        Row("cluster_barrier_wait", "", "attr-dict"),
+        *(
+            Row(f"cluster_barrier_{name}", "", "attr-dict", (), {"verify": nvidia_rules.verify_cluster})
+            for name in ("arrive", "wait")
+        ),
     ),
     {**local.OF_AMDG, "scaled_upcast_fp4": casts.SCALED_FP4, "scaled_upcast_fp8": casts.SCALED_FP8},
 )

@@ -233,7 +233,12 @@ _VOLTA, AMPERE, HOPPER = 1, 2, 3
 
 
 def _nvidia_mma(encoding: DialectAttr) -> str | None:
-    return "Volta (versionMajor = 1) is deprecated and no longer supported" if encoding["versionMajor"] == 1 else None
+    version = encoding["versionMajor"]
+    if version in (AMPERE, HOPPER):
+        return None
+    if version == _VOLTA:
+        return "Volta (versionMajor = 1) is deprecated and no longer supported"
+    return f"versionMajor must be 2 (Ampere) or 3 (Hopper), got {version}"
 
 
 _TILES_OF_MFMA = frozenset(((32, 32), (16, 16), (64, 4), (4, 64)))

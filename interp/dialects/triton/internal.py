@@ -1,6 +1,6 @@
-"""The dialects tti, nvws and nvg of triton 3.9: ops that its passes add, and that texts between passes have.
+"""The dialects tti, nvws and nvg of triton 3.9, and the barriers of nvvm: ops that its passes add.
 
-They are read, verified and printed; none is run.
+Texts between passes have them. They are read, verified and printed; none is run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.llvm.types import PointerType, StructType
 from halfulp.interp.dialects.regions import inside
 from halfulp.interp.dialects.triton import encodings, gpu_rules, types
-from halfulp.interp.dialects.triton.forms import I32_ATTR, TRUE, Row, declare_rows, number, truth
+from halfulp.interp.dialects.triton.forms import I32_ATTR, TRUE, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import ATOMIC_RULES, ORDERING, RMW, counted
 from halfulp.interp.dialects.triton.types import ArefType, follows, mask_type, pointee, same_encodings, same_shapes
 from halfulp.interp.ir import attributes as at_
@@ -537,5 +537,20 @@ nvg.op(
         *(d.Property(f"layout{letter}", _LAYOUT) for letter in "AB"),
         number("m"),
         number("n"),
+    ),
+)
+
+# --- nvvm: barriers of NVIDIA GPUs ------------------------------------------------------------------------------------
+
+nvvm = d.Dialect("nvvm", partial=True)
+declare_rows(
+    nvvm,
+    (
+        Row(
+            "barrier",
+            "barrierId:i32? numberOfThreads:i32?",
+            "(`id` `=` $barrierId^)? (`number_of_threads` `=` $numberOfThreads^)? attr-dict",
+        ),
+        *(Row(f"cluster.{name}", "", "attr-dict", (flag("aligned"),)) for name in ("arrive", "wait")),
     ),
 )

@@ -17,7 +17,7 @@ from halfulp.interp.dialects.triton.gpu_rules import (
 )
 from halfulp.interp.dialects.triton.memory_layouts import Inverse
 from halfulp.interp.dialects.triton.rules import integer_of
-from halfulp.interp.dialects.triton.types import DescriptorType, context_of
+from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, context_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
@@ -51,12 +51,17 @@ def _in_order(count: int, copies: int = 1) -> Bases:
     return tuple([(step,) for step in [0] * (copies.bit_length() - 1) + steps])
 
 
+def contiguous_memory(type_: MemDescType) -> bool:
+    """Tell whether the elements of a block of shared memory, which is not a part of another one, follow each other."""
+    plain = [parameter(type_.encoding, "ttg.swizzled_shared", name) for name in ("vec", "perPhase", "maxPhase")]
+    return plain == [1, 1, 1] and without_stages(type_.whole, type_.encoding) == type_.shape
+
+
 def _wrong_barrier(op: Operation, value: SSAValue) -> str | None:
     type_, blocks = memdesc(value), context_of(op).blocks
     if ty.element_width(type_.element) != 64 or len(type_.shape) != 1 or type_.shape[0] > blocks:
         return "barrier allocation must be a descriptor of Nxi64 type with N <= number of CTAs"
-    plain = [parameter(type_.encoding, "ttg.swizzled_shared", name) for name in ("vec", "perPhase", "maxPhase")]
-    if plain != [1, 1, 1] or without_stages(type_.whole, type_.encoding) != type_.shape:
+    if not contiguous_memory(type_):
         return "barrier must have a contiguous shared-memory layout without subviews"
     layout = gpu_rules.whole_layout(type_)
     steps = [] if layout is None else [basis[0] for basis in layout["block"] if basis[0]]

@@ -27,10 +27,11 @@ from halfulp.interp.dialects.triton.nvidia_rules import (
     barrier,
     blocks_of_value,
     completion,
+    contiguous_memory,
     optional_integer,
     shown_bases,
 )
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import UNEQUAL_DEPTHS, integer_of, sizes_of
 from halfulp.interp.dialects.triton.types import MemDescType, context_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -95,6 +96,28 @@ def _operands(op: Operation) -> tuple[MemDescType, MemDescType, MemDescType]:
     return a, b, d
 
 
+def _sizes(op: Operation, name: str) -> tuple[int, int]:
+    """Return the rows and the columns of an operand, in elements of the product."""
+    type_ = given(op, name)[0].type
+    sizes = type_.shape if isinstance(type_, MemDescType) else sizes_of(type_)
+    rows, columns = sizes[-2:]
+    if f"{name}_type" not in op.properties or integer_of(op, f"{name}_type") != _E2M1:
+        return rows, columns
+    transposed = parameter(encoding_of(given(op, name)[0]), "ttg.nvmma_shared", "transposed")
+    # A byte holds two elements along K: along the columns of A and the rows of B, unless the memory is transposed.
+    along_columns = (not transposed) if name == "a" else transposed is False
+    return (rows, 2 * columns) if along_columns else (2 * rows, columns)
+
+
+def _shapes(op: Operation) -> str | None:
+    (rows, depth), (depths, columns) = _sizes(op, "a"), _sizes(op, "b")
+    if depth != depths:
+        return UNEQUAL_DEPTHS
+    total = given(op, "d")[0].type
+    sizes = total.shape if isinstance(total, MemDescType) else sizes_of(total)
+    return None if sizes[-2:] == (rows, columns) else "expected the output shape to be that of the product"
+
+
 def _elements(op: Operation) -> str | None:
     return _wrong_elements(*(str(each.element) for each in _operands(op)))
 
@@ -139,7 +162,7 @@ def _forms(op: Operation) -> str | None:
     return None
 
 
-verify_mma = all_of(verify_tensor_memory, *_COMPLETING, _elements, _forms)
+verify_mma = all_of(verify_tensor_memory, *_COMPLETING, _elements, _forms, _shapes)
 verify_commit = all_of(verify_tensor_memory, barrier("barrier"), completion("barrier"))
 
 _E4M3, _E5M2, _E2M1 = 0, 1, 4
@@ -202,7 +225,7 @@ def _orders(op: Operation) -> str | None:
     return None
 
 
-verify_scaled_mma = all_of(verify_tensor_memory, *_COMPLETING, _scaled_elements, _orders)
+verify_scaled_mma = all_of(verify_tensor_memory, *_COMPLETING, _scaled_elements, _orders, _shapes)
 
 _HOPPER = 3
 
@@ -528,6 +551,8 @@ def _cancelled(name: str) -> Rule:
             return Unprefixed(
                 "Expected CLC result buffer to have rank 1 and a single dimension equal to 2, but got " + shown + "."
             )
+        if not contiguous_memory(type_):
+            return Unprefixed("CLC result buffer must have a contiguous shared-memory layout without subviews")
         blocks = blocks_of_value(value)
         if any(map(any, blocks)):
             return Unprefixed(f"Expected CLC result buffer cga_layout bases to be all zeros. Got {shown_bases(blocks)}")

@@ -185,7 +185,7 @@ def _not_inferred(op: Operation, shape: Sequence[int]) -> str | None:
 # --- combining --------------------------------------------------------------------------------------------------------
 
 
-_UNEQUAL_DEPTHS = (
+UNEQUAL_DEPTHS = (
     "expected the last dimension of the first operand to be equal to the second-to-last dimension of the second operand"
 )
 
@@ -199,7 +199,7 @@ def verify_dot(op: Operation) -> str | None:
     if ty.width_of(one) != ty.width_of(other):
         return f"element types of operands A and B must have same bit width, but got '{one}' and '{other}'"
     if a[-1] != b[-2]:
-        return _UNEQUAL_DEPTHS
+        return UNEQUAL_DEPTHS
     if (*a[:-2], a[-2], b[-1]) != c or a[:-2] != b[:-2]:
         return "expected the shapes of the operands and of the result to fit"
     return None
@@ -220,7 +220,7 @@ def verify_dot_scaled(op: Operation) -> str | None:
         packed = integer_of(op, f"{name}_elem_type") == _PACKED and integer_of(op, f"{side}_k_pack")
         depths.append(shape[axis] * (2 if packed else 1))
     if depths[0] != depths[1]:
-        return _UNEQUAL_DEPTHS
+        return UNEQUAL_DEPTHS
     return None
 
 

@@ -267,6 +267,8 @@ declare_rows(
 declare_rows(
     gluon,
     (Row("set_auto_layout", "src:tensor -> result:tensor", _VIEW),),
+    {},
+    types.verify_layouts,
 )
 
 # --- warps that do different work -------------------------------------------------------------------------------------

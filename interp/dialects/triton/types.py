@@ -460,7 +460,8 @@ def context_of(op: Operation) -> Context:
         warps, outer = _number(outer, _WARPS), outer.parent_op
     if module is None:
         return Context(1, 32, warps)
-    return Context(_number(module, _BLOCKS) or 1, _number(module, _LANES) or 32, warps)
+    blocks, lanes = _number(module, _BLOCKS), _number(module, _LANES)
+    return Context(1 if blocks is None else blocks, 32 if lanes is None else lanes, warps)
 
 
 def _of_partition(op: Operation, partitions: Operation) -> int | None:
