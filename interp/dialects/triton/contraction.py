@@ -421,8 +421,6 @@ def _is_constant(value: SSAValue) -> bool:
 
 def _in_registers(op: Operation) -> bool:
     """Tell whether an op moves no element to another thread."""
-    if op.name == "tt.reshape":
-        return "allow_reorder" not in op.properties
     if op.name != "ttg.convert_layout":
         return True
     layouts = []

@@ -17,7 +17,7 @@ from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.triton.casts import unpacked
 from halfulp.interp.dialects.triton.compiling import opened
 from halfulp.interp.dialects.triton.exact_dots import recording
-from halfulp.interp.dialects.triton.instructions import DROPPED, Instruction, instruction_of
+from halfulp.interp.dialects.triton.instructions import DROPPED, OTHER_MODEL, Instruction, instruction_of
 from halfulp.interp.dialects.triton.local import TOKEN, OnSlots, element_of, read_slot, segmented, shape_of
 from halfulp.interp.dialects.triton.rules import integer_of, optional, sizes_of
 from halfulp.interp.dialects.triton.targets import encoding_of, target_of
@@ -218,8 +218,21 @@ def _check_scaled(op: Operation) -> None:
         raise unsupported(op, "the shapes of the operands and of the result do not fit")
 
 
+def _model_of_scaled(op: Operation, settings: Settings) -> str:
+    """Return the model of a dot_scaled: that of the settings, else that of the target, if there is one. Raises
+    Unsupported for a target whose unit nobody has published.
+    """
+    target = target_of(op) if encoding_of(op.results[0].type) is not None else None
+    if target is None or settings.model != "exact":
+        return settings.model
+    if not target.model:
+        raise unsupported(op, f"how {target.name} adds products with scales is not published", OTHER_MODEL)
+    return target.model
+
+
 def _dot_scaled(op: Operation, settings: Settings) -> Function:
     _check_scaled(op)
+    model = _model_of_scaled(op, settings)
 
     def dot(run: Run, operands: Operands) -> tuple[Any, ...]:
         a, b, c, a_scale, b_scale = optional(op, operands)
@@ -234,7 +247,7 @@ def _dot_scaled(op: Operation, settings: Settings) -> Function:
         scales = _scales(a_scale, x.shape, scaling), np.swapaxes(_scales(b_scale, columns.shape, scaling), -1, -2)
         d, shape = str(c.element_type), (x.shape[-2], y.shape[-1], x.shape[-1])
         tile = TileOp(op.name, first, second, d, d, shape, 1, "mma", scaling.format, scaling.block)
-        codes = _multiplied(op, run, Instruction(tile, settings.model), (x, y, *scales), c.bits)
+        codes = _multiplied(op, run, Instruction(tile, model), (x, y, *scales), c.bits)
         given = tuple([value for value in (a, b, c, a_scale, b_scale) if value is not None])
         return (_finished(op, run, settings, codes, given, True),)
 

@@ -236,6 +236,38 @@ def _resized(op: Operation, run: Run, operands: Operands) -> Value:
     return reshaped(operands[0], type_, sizes_of(type_))
 
 
+def _reshape(op: Operation, settings: Settings) -> Function:
+    """Return the function of a reshape. One that may reorder leaves each element in its register of a target."""
+    target, type_ = target_of(op), op.results[0].type
+    places: npt.NDArray[np.intp] | None = None
+    encodings = [encoding_of(each) for each in (op.operands[0].type, type_)]
+    if target is not None and "allow_reorder" in op.properties and None not in encodings:
+        try:
+            source, result = (
+                layout_of(encoding, sizes_of(each)).elements(copies=True)
+                for encoding, each in zip(encodings, (op.operands[0].type, type_), strict=True)
+                if encoding is not None
+            )
+        except ValueError as error:
+            raise unsupported(op, f"the layout of the elements is not known: {error}") from None
+        if source.shape != result.shape:
+            raise unsupported(op, "a reshape between layouts with different numbers of registers is not run")
+        places = np.empty(source.max() + 1, np.intp)
+        places[result.reshape(-1)] = source.reshape(-1)
+
+    def reshape(run: Run, operands: Operands) -> tuple[Any, ...]:
+        if places is None:
+            return (_resized(op, run, operands),)
+        shape, order = sizes_of(type_), places
+
+        def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
+            return array.reshape(-1, *trailing)[order].reshape(shape + trailing)
+
+        return (rearranged(operands[0], type_, move),)
+
+    return reshape
+
+
 def _broadcast(op: Operation, run: Run, operands: Operands) -> Value:
     type_ = op.results[0].type
     shape = sizes_of(type_)
@@ -272,7 +304,11 @@ def _split(op: Operation, settings: Settings) -> Function:
     return split
 
 
-SPLAT, RESHAPE, BROADCAST = _moves(_splat), _moves(_resized), _moves(_broadcast)
+SPLAT, BROADCAST, _ROW_MAJOR = _moves(_splat), _moves(_broadcast), _moves(_resized)
+RESHAPE = OnValues(
+    _reshape,
+    in_lanes=lambda op, settings: None if "allow_reorder" in op.properties else _ROW_MAJOR.in_lanes(op, settings),
+)
 TRANS, CAT, JOIN, SPLIT = _moves(_trans), _moves(_cat), _moves(_join), data_movement(_split)
 
 

@@ -36,6 +36,8 @@ class _Types(NamedTuple):
 _TF32, _BITS_OF_TF32 = "tf32", 19
 DROPPED = {_TF32: 32 - _BITS_OF_TF32}
 """The low bits of f32 that a unit does not read, by the type that it takes."""
+OTHER_MODEL = "name a model: mma='ieee' (--mma=ieee) adds them one after the other"
+"""What to do without a model of the unit."""
 _SATURATING, _WRAPPING = "custom:overflow=saturate,width=32", "exact"
 
 
@@ -152,7 +154,7 @@ def instruction_of(
         raise unsupported(
             op,
             f"how {target.name} adds the products of '{a}' and '{b}' to '{d}' is not published",
-            "name the model of another chip, such as mma='chip:gfx942' (--mma), or mma='ieee'",
+            OTHER_MODEL,
         )
     return unit(op, encoding, types, model)
 

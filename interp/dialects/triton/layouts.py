@@ -42,22 +42,28 @@ class LinearLayout:
             self._zero
         } == set(other.register) - {self._zero}
 
-    def waves(self) -> Places:
-        """Return, for each element in row-major order, a number that it shares with those that the lanes of one wave
-        hold in one register. Copies do not count.
+    def elements(self, copies: bool) -> Places:
+        """Return the number of the element, in row-major order, that each register holds: [registers, warps, lanes].
+        ``copies``: whether those are counted that hold the same elements as others.
         """
         parts = []
         for bases in (self.register, self.warp, self.lane):
             numbers = np.zeros((1, len(self.shape)), np.intp)
             for basis in bases:
-                if any(basis):
+                if copies or any(basis):
                     numbers = np.concatenate([numbers, numbers ^ np.array(basis)])
             parts.append(numbers)
         registers, warps, lanes = parts
         places = registers[:, None, None] ^ warps[None, :, None] ^ lanes[None, None, :]
-        found = np.empty(int(np.prod(self.shape)), np.intp)
-        where = np.ravel_multi_index(tuple(np.moveaxis(places, -1, 0)), self.shape).reshape(-1, len(lanes))
-        found[where] = np.arange(len(where))[:, None]
+        return np.asarray(np.ravel_multi_index(tuple(np.moveaxis(places, -1, 0)), self.shape))
+
+    def waves(self) -> Places:
+        """Return, for each element in row-major order, a number that it shares with those that the lanes of one wave
+        hold in one register. Copies do not count.
+        """
+        where = self.elements(copies=False)
+        found = np.empty(where.size, np.intp)
+        found[where.reshape(-1, where.shape[-1])] = np.arange(where.size // where.shape[-1])[:, None]
         return found
 
     @property

@@ -367,6 +367,25 @@ def test_layouts_are_the_linear_ones_of_triton(text: str, shape: tuple[int, ...]
     assert layout(text, shape) == layout(linear, shape)
 
 
+def test_a_reshape_that_may_reorder_leaves_elements_in_their_registers() -> None:
+    x, got = np.arange(512, dtype=np.float32), np.zeros(512, np.float32)
+    vector, matrix, sums = (
+        "tensor<512xf32, #l>",
+        "tensor<256x2xf32, #e>",
+        "tensor<256xf32, #ttg.slice<{dim = 1, parent = #e}>>",
+    )
+    text = load("a", "f32", 512) + (
+        f"%m = tt.reshape %a allow_reorder : {vector} -> {matrix}\n"
+        '%s = "tt.reduce"(%m) <{axis = 1 : i32}> ({\n^bb0(%u: f32, %v: f32):\n%w = arith.addf %u, %v : f32\n'
+        f"tt.reduce.return %w : f32\n}}) : ({matrix}) -> {sums}\n"
+        f"%y = ttg.convert_layout %s : {sums} -> tensor<256xf32, #l>\n"
+        "%k = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #l>\n"
+    )
+    run("hip:gfx942", text + store("y", "f32", 256).replace("%r", "%k"), (("a", "f32", x), ("o", "f32", got)), 512)
+    # Thread t has the elements t and t + 256, and the row t of the matrix.
+    assert np.array_equal(got[:256], x[:256] + x[256:])
+
+
 @pytest.mark.triton
 @pytest.mark.long
 def test_random_kernels() -> None:
