@@ -510,8 +510,10 @@ class VectorChecker:
         )
         wrong = differing_columns(outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows, masks)
+        allowed = np.zeros(rows, np.bool_)
         if self._within is not None:
-            wrong = self._beyond(self._within, inputs, actual, wrong, unknown)
+            skipped = None if self.computation.keep_ub else undefined
+            wrong, allowed = self._beyond(self._within, inputs, actual, wrong, unknown, skipped)
         differs, values = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
         for k, own in wrong.items():
             differs |= own
@@ -524,6 +526,8 @@ class VectorChecker:
         if undefined is not None and not self.computation.keep_ub:
             differs &= ~undefined
             found.undefined += int(undefined.sum())
+        # A row whose flags are wrong differs.
+        found.within += int((allowed & ~differs).sum())
         poison = all_poison(outputs, expected)
         found.poison += int(poison.sum())
         found.unknown += sum(bool(differs[k]) for k in unknown)
@@ -548,18 +552,25 @@ class VectorChecker:
         self._notes.forget(found.rows)
 
     def _beyond(
-        self, within: Within, inputs: Chunk, actual: Chunk, wrong: dict[int, Mask], unknown: Mapping[int, Any]
-    ) -> dict[int, Mask]:
-        """Return the wrong rows of each column, without results within bounds."""
+        self,
+        within: Within,
+        inputs: Chunk,
+        actual: Chunk,
+        wrong: dict[int, Mask],
+        unknown: Mapping[int, Any],
+        skipped: Mask | None,
+    ) -> tuple[dict[int, Mask], Mask]:
+        """Return the wrong rows of each column, without results within bounds, and the rows whose results are."""
         results = [k for k, column in enumerate(self.computation.outputs) if column.role is Role.RESULT]
         rows = np.logical_or.reduce([np.zeros(len(inputs[0]), np.bool_), *(wrong[k] for k in results if k in wrong)])
         rows[list(unknown)] = False
+        if skipped is not None:
+            rows &= ~skipped
         if not rows.any():
-            return wrong
+            return wrong, rows
         allowed = within(inputs, actual, rows)
-        self.found.within += int(allowed.sum())
         kept = {k: mask & ~allowed if k in results else mask for k, mask in wrong.items()}
-        return {k: mask for k, mask in kept.items() if mask.any()}
+        return {k: mask for k, mask in kept.items() if mask.any()}, allowed
 
     def _masks(self, chunk: Chunk, rows: int) -> list[Any]:
         """Return the bits of each output that are not compared; None if all are."""

@@ -5,6 +5,7 @@ Where the two ways differ, the formula or the order of additions by which they d
 
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,19 @@ def test_sixty_modules() -> None:
     names = list(import_module("torch_modules").CASES)
     assert len(names) >= 60
     assert [text for name in names for text in wrong_in(name)] == []
+
+
+@pytest.mark.onnx
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["diffusion block", "highway"])
+def test_exports_to_onnx(name: str, tmp_path: Path) -> None:
+    torch: Any = import_module("torch")
+    torch.manual_seed(1)
+    module, arguments = import_module("torch_modules").CASES[name]()
+    torch.onnx.export(module.eval(), arguments, tmp_path / "model.onnx", verbose=False, dynamo=True)
+    stablehlo, linalg = (hu.from_onnx(tmp_path / "model.onnx", to=to) for to in ("stablehlo", "linalg"))
+    leaves = torch.utils._pytree.tree_leaves(arguments)
+    assert difference(stablehlo, linalg, leaves) in ("", "formulas", "order of sums")
+    given = torch.utils._pytree.tree_leaves(module(*arguments))
+    for value, tensor in zip(hu.run(linalg, *leaves), given, strict=True):
+        assert relative(value.numpy(), tensor.detach().numpy()) <= FROM_TORCH

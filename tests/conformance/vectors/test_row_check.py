@@ -291,6 +291,27 @@ def test_undefined_rows_are_counted_and_not_compared() -> None:
     assert (found.rows, found.compared, found.undefined, found.differing) == (4, 2, 2, 0)
 
 
+def test_a_row_within_bounds_counts_once() -> None:
+    """It is not counted as within the bounds if it is undefined, or if its flags are wrong."""
+    asked: list[int] = []
+
+    def within(inputs: Chunk, outputs: Chunk, rows: Any) -> Any:
+        asked.extend(np.flatnonzero(rows).tolist())
+        return rows
+
+    columns = DIVIDE_INTEGERS.inputs + tuple(each for each in DIVIDE_INTEGERS.outputs if each.role is Role.RESULT)
+    codes = tuple(np.array(each, np.uint8) for each in ([7, 7, 0x80, 6], [0, 2, 0xFF, 3], [1, 9, 1, 2]))
+    found = VectorChecker(DIVIDE_INTEGERS, columns, within=within).read([codes])
+    assert (found.rows, found.undefined, found.within, found.differing, asked) == (4, 2, 1, 0, [1])
+    computation = replace(MULTIPLY, flags=True)
+    operands = tuple(np.array([0x3C00] * 3, np.uint16) for _ in range(2))
+    result, flags = np.array([0x3C00, 0x3C01, 0x3C01], np.uint16), np.array([0, 0, 1], np.uint8)
+    found = VectorChecker(computation, computation.inputs + computation.outputs, within=within).read(
+        [(*operands, result, flags)]
+    )
+    assert (found.within, found.differing) == (1, 1)
+
+
 @pytest.mark.long
 def test_any_nan_for_a_nan() -> None:
     rows = rows_of(MULTIPLY)
