@@ -209,7 +209,7 @@ def computation_for(of: Source | Module, options: RecipeKeywords, properties: Ma
 
 def names_program(name: str) -> bool:
     """Tell whether a name is that of a file with a program."""
-    return name.endswith((".mlir", ".mlirbc"))
+    return name.endswith((".mlir", ".mlirbc", ".ttir", ".ttgir"))
 
 
 def computation_of(

@@ -31,7 +31,7 @@ from halfulp.interp.ir.operations import Block, Module, Operation, argument_type
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import run_batch
-from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.evaluators import Elementwise, Launched, evaluator_of
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
@@ -370,6 +370,12 @@ class ProgramComputation(PickledByFields):
     def target(self) -> Operation:
         """Return the function."""
         found = self.module.lookup(f"@{self.function}")
+        if found is not None and isinstance(evaluator_of(found), Launched):
+            raise Unsupported(
+                f"'@{self.function}' is a kernel, which has memory instead of rows of operands and results",
+                location=found.location,
+                hint="save the arrays before and after hu.run(kernel, *arrays, grid=...)",
+            )
         if found is None or found.name != "func.func":
             raise InputError(f"{self.name}: there is no function '{self.function}'")
         if not found.regions[0].blocks:

@@ -79,6 +79,10 @@ def test_programs(tmp_path: Path) -> None:
     assert all(row.result == row.operands[0] + row.operands[0] for row in made)
     (tmp_path / "two.mlir").write_text(DOUBLE + "\nfunc.func @g(%x: i8) -> i8 { return %x : i8 }")
     assert "arg0: i8" in repr(hu.vectors(str(tmp_path / "two.mlir"), function="g", n=4))
+    (tmp_path / "k.ttir").write_text("tt.func public @f(%p: !tt.ptr<f32>) {\n tt.return\n}")
+    with pytest.raises(hu.Unsupported, match="'@f' is a kernel, which has memory instead of rows") as caught:
+        hu.vectors(str(tmp_path / "k.ttir"), n=4)
+    assert caught.value.hint == "save the arrays before and after hu.run(kernel, *arrays, grid=...)"
     assert "arg0: f32" in repr(hu.vectors(hu.load(DOUBLE), n=4))
 
 
