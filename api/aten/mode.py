@@ -38,6 +38,7 @@ NARROW: Mapping[str, str] = {
     "native_layer_norm_backward": "the gradients of weight and bias are added in the type of the tensors",
     "convolution": "a transposed convolution adds columns in the type of the tensors",
     "rsqrt": "the square root is rounded before it divides",
+    "mse_loss_backward": "the factor, the difference and each product are rounded",
     "prod": "each product is rounded",
     "cumprod": "each product is rounded",
     "cumsum": "each sum is rounded",

@@ -694,7 +694,8 @@ def squared_error_backward(call: Call) -> Sequence[Expected]:
     """Return 2 · (x - target) · grad, divided by the number of elements for a mean."""
     x = call.band("self")
     norm = 2.0 / x.mid.size if call["reduction"] == 1 else 2.0
-    return [Within(((x - call.band("target")) * call.band("grad_output") * norm).rounded())]
+    factor = Band.of(np.float64(norm), x.digits).rounded()
+    return [Within(((x - call.band("target")) * call.band("grad_output") * factor).rounded())]
 
 
 def likelihood(call: Call) -> Sequence[Expected]:
