@@ -39,7 +39,7 @@ from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.described import amount, flag, option, repeated
 from halfulp.inputs import make_directory, write_file
-from halfulp.interp.ir.errors import plural
+from halfulp.interp.ir.errors import HalfulpError, plural
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import FaultKind
 
@@ -488,7 +488,13 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     codes = []
     for claim in claims:
         for start in arguments.starts or ((MUTATED,) if arguments.seeds else claim.starts):
-            row = _test_claim(claim, start, arguments)
+            try:
+                row = _test_claim(claim, start, arguments)
+            except HalfulpError as error:
+                if not every:
+                    raise
+                console.say(f"{claim.name}, {start}: {error.message}")  # such as a pass that this MLIR does not have
+                continue
             found = row.found
             rows.append(row)
             console.write((json.dumps(_claim_record(row)) if arguments.json else _claim_text(row)) + "\n")

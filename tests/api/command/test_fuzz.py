@@ -8,6 +8,7 @@ from command import Command
 from fake_mlir_opt import FakeOpt
 from tables import each_row
 
+from halfulp.command import fuzz
 from halfulp.command import main as cli
 from halfulp.conformance.oracles.iree import converter
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
@@ -291,3 +292,15 @@ def test_iree_opt_takes_the_pipelines_of_all_claims() -> None:
     text = "func.func @f() {\n  return\n}\n"
     after = PassPipeline(converter(), f"builtin.module({','.join(passes)})").apply(text)
     assert "func.func @f() {" in after
+
+
+@pytest.mark.torch_mlir
+def test_a_pass_that_the_mlir_does_not_have_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passes = ("linalg-detensorize", "cse")
+    monkeypatch.setattr(fuzz, "claims_of", lambda tool: tuple(map(claim_named, passes)))
+    code, out, err = run(capsys, "fuzz", "--pass=all", "--from=mutated", "--mlir=24", "-n", "20")
+    assert (code, out.count("cse, mutated: ")) == (0, 1)
+    assert err.startswith("linalg-detensorize, mutated: ")
+    assert "does not refer to a registered pass" in err
