@@ -254,9 +254,12 @@ class Contraction:
 
     @staticmethod
     def _has_sign(product: SSAValue) -> bool:
-        """Tell whether a product has a factor whose sign LLVM may move out of it."""
+        """Tell whether a product has a factor whose sign LLVM may move out of it, or two whose signs do not matter."""
         assert isinstance(product, OpResult)
-        return any(_is_constant(factor) or _is_of("arith.negf", factor) for factor in product.owner.operands)
+        factors = product.owner.operands
+        if all(_is_of("math.absf", factor) for factor in factors):
+            return True
+        return any(_is_constant(factor) or _is_of("arith.negf", factor) for factor in factors)
 
     @staticmethod
     def _alike(one: Product, other: Product) -> bool:
@@ -318,6 +321,8 @@ class Contraction:
             return product.factors[0] is not product.factors[1]
         if any(_is_of("arith.uitofp", factor) for factor in product.factors):  # of i1, it is a choice
             return True
+        if self._is_used_elsewhere(product.op, product.op.results[0]):  # the addition may be moved behind a loop
+            return True
         if self._target.is_cuda or product.op.parent is None:
             return False
         factors = set(product.factors)
@@ -328,6 +333,15 @@ class Contraction:
             and factors & set(op.operands)
             for op in product.op.parent.operations
         )
+
+    def _is_used_elsewhere(self, made: Operation, value: SSAValue) -> bool:
+        """Tell whether an element is also used in another basic block than that of the op that made it."""
+        for op in self._users.get(value, ()):
+            if op.parent is not made.parent or self._segments[op] != self._segments[made]:
+                return True
+            if op.name in _MOVES and self._is_used_elsewhere(made, op.results[0]):
+                return True
+        return False
 
     @cached_property
     def _paired(self) -> set[Operation]:

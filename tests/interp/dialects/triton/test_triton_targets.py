@@ -218,6 +218,25 @@ def test_fusion_may_be_left_out() -> None:
         + op("y", "addf", "m", "c"),
         True,
     ),
+    # The square of a magnitude is that of the number, which has another rank.
+    (
+        "cuda:90",
+        "%a2 = math.absf %a : {0}\n"
+        + op("m", "mulf", "a2", "b")
+        + op("n", "mulf", "a2", "a2")
+        + op("y", "addf", "m", "n"),
+        True,
+    ),
+    # The loop uses the product too, so that the addition may be moved behind it, away from the product.
+    (
+        "cuda:90",
+        AB
+        + op("y", "addf", "m", "c")
+        + "%i0 = arith.constant 0 : i32\n%i1 = arith.constant 1 : i32\n%p = tt.get_program_id x : i32\n"
+        "%l = scf.for %i = %i0 to %p step %i1 iter_args(%h = %c) -> ({0}) : i32 {\n"
+        "%s = arith.addf %h, %m : {0}\nscf.yield %s : {0}\n}\n",
+        True,
+    ),
 )
 def test_products_that_may_be_hidden_are_open(target: str, body: str, expected: bool) -> None:
     given = [(name, "f32", np.full(128, value, np.float32)) for name, value in zip("abcd", (A, B, C, D), strict=True)]
