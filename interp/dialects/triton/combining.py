@@ -15,7 +15,7 @@ from halfulp.interp.dialects.structured.evaluate import step_with_body
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.dialects.triton import orders
 from halfulp.interp.dialects.triton.compiling import KernelCompiler, inner_op, opened
-from halfulp.interp.dialects.triton.contraction import Fuse, Moved, fuse, fused_step, moved_by, signed_by
+from halfulp.interp.dialects.triton.contraction import Contraction, Fuse, Moved, fuse, fused_step, moved_by, signed_by
 from halfulp.interp.dialects.triton.layouts import Along, Places, layout_of
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
@@ -314,7 +314,7 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step
         multiply_add = fuse(op, flat, settings)
         if order.on_codes is not None:
             clean = _FusedCodeRows(order.on_codes, fused_step(op, flat, settings).kernel)
-        order.unsure |= compiler.hides(product)
+        order.unsure |= compiler.hides(product) or (bool(along.registers) and Contraction.is_carried(product))
         factors = list(zip(compiler.slots(product.factors), [each.type for each in product.factors], strict=True))
     outside = order.region.outside
 

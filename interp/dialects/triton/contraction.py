@@ -282,6 +282,17 @@ class Contraction:
         )
 
     @staticmethod
+    def is_carried(product: Product) -> bool:
+        """Tell whether a loop carries a factor: which of two such products of a thread LLVM takes is not known, since
+        it depends on the order of the registers that the loop carries.
+        """
+        factors = map(_source, product.factors)
+        return any(
+            isinstance(each, BlockArgument) and each.block.parent is not None and _is_in_loop(each.block.parent.parent)
+            for each in factors
+        )
+
+    @staticmethod
     def takes_combination(op: Operation) -> bool:
         """Tell whether an operand of an addition is what a reduction or scan by products combined last: LLVM may fuse
         that product too.
@@ -420,6 +431,10 @@ def _is_sum_of_one(op: Operation) -> bool:
         return False
     axis = op.properties["axis"]
     return isinstance(axis, at.IntegerAttr) and sizes_of(op.operands[0].type)[axis.value] == 1
+
+
+def _is_in_loop(op: Operation | None) -> bool:
+    return op is not None and op.name.startswith("scf.")
 
 
 def _is_of(name: str, value: SSAValue) -> bool:
