@@ -71,7 +71,7 @@ class Early(Unit):
 
     def early(
         self, plain: Callable[[Any], tuple[int, int]], terms: list[Term], s: int, n: int, e: int, top: int
-    ) -> Any:
+    ) -> tuple[int, int]:
         """Round a carry or a product of 2 and more one place too low, and once more after its shift."""
         shift = top - self.dst.m - e
         if "early" not in self.wrong or n.bit_length() + e <= top + 1 or shift < 1 or top < self.dst.emin:
@@ -198,7 +198,7 @@ def range_of_integers(dice: Dice) -> Mistake:
             return min(max(number, low), high) & 255, V
         return number & 255, I * (x.e < 0 and x.n & (1 << -x.e) - 1 > 0)
 
-    rows = computation.inputs and turned(dice, computation, lambda given, made: made, count=6000).rows
+    rows = turned(dice, computation, lambda given, made: made, count=6000).rows
     return Mistake(computation, rows, outputs_of(unit, computation, rows), (f"the range of integers taken as {told}",))
 
 

@@ -203,14 +203,14 @@ def convert_pairs(parts: Sequence[str], groups: Sequence[Sequence[str]], read: R
     if result in _OF_8:
         dtype, most = _OF_8[result]
         if source == "f32":
-            upper, lower = (read(group[0], 32).view(np.float32) for group in groups[1:3])
+            pair: list[Any] = [read(group[0], 32).view(np.float32) for group in (groups[2], groups[1])]
         else:
             word = read(groups[1][0], 32)
-            lower, upper = (
+            pair = [
                 (word >> np.uint32(16 * half) & np.uint32(0xFFFF)).astype(np.uint16).view(np.float16) for half in (0, 1)
-            )
+            ]
         codes = []
-        for value in (lower, upper):
+        for value in pair:
             with np.errstate(all="ignore"):
                 narrow = np.clip(value, -most, most).astype(dtype).view(np.uint8)
             codes.append(np.where(np.isnan(value), 0x7F, narrow).astype(np.uint16))
@@ -218,9 +218,9 @@ def convert_pairs(parts: Sequence[str], groups: Sequence[Sequence[str]], read: R
         return
     if source not in _OF_8 or result != "f16x2":
         raise NotImplementedError(".".join(parts))
-    pair = read(groups[1][0], 16)
+    both = read(groups[1][0], 16)
     halves = [
-        (pair >> np.uint16(8 * half)).astype(np.uint8).view(_OF_8[source][0]).astype(np.float16).view(np.uint16)
+        (both >> np.uint16(8 * half)).astype(np.uint8).view(_OF_8[source][0]).astype(np.float16).view(np.uint16)
         for half in (0, 1)
     ]
     write(groups[0][0], halves[0].astype(np.uint32) | halves[1].astype(np.uint32) << np.uint32(16))

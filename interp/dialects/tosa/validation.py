@@ -401,7 +401,7 @@ def _amounts(op: Operation) -> Iterator[tuple[str, int, int, str]]:
             height_width = zip(("H", "W"), (shape(value) or ())[1:], strict=False)
             yield from ((word, size or 0, *kernel) for word, size in height_width)
     if name == "resize" and (scale := constant_shape(op.operands[1])) is not None:
-        for axis, above, below in (("y", *scale[:2]), ("x", *scale[2:])):
+        for axis, (above, below) in zip("yx", (scale[:2], scale[2:]), strict=True):
             yield f"scale_{axis}_n/scale_{axis}_d", above // below, _LIMITS.scale, "MAX_SCALE"
 
 
