@@ -209,15 +209,15 @@ class Contraction:
             isinstance(value, OpResult) and value.owner.parent is block for value in outside
         )
 
-    def _uses(self, value: SSAValue) -> int:
-        """Return the number of uses of an element in a thread."""
+    def _uses(self, value: SSAValue, additions: bool = True) -> int:
+        """Return the number of uses of an element in a thread. ``additions``: whether those by additions count."""
         count = 0
         for op in self._users.get(value, ()):
             if op.name in _MOVES:
                 own, moved = (prod(sizes_of(each.type)) for each in (value, op.results[0]))
-                count += max(moved // own, 1) * self._uses(op.results[0])
+                count += max(moved // own, 1) * self._uses(op.results[0], additions)
             else:
-                count += 1
+                count += additions or op.name not in ("arith.addf", "arith.subf")
         return count
 
     def fused(self, op: Operation) -> Fused | None:
@@ -242,7 +242,9 @@ class Contraction:
         """Return which of two products an addition or subtraction takes, and whether that is certain."""
         first, second = map(self._uses, products)
         if first != second:
-            return int(first > second), True
+            # Another addition that takes the product, and so is no use of it any more, may come before.
+            others, more = (self._uses(product, additions=False) for product in products)
+            return int(first > second), others != more and (others > more) == (first > second)
         preferred = self._target.preferred
         if any(map(self._has_sign, products)):  # an addition may have become a subtraction of the other one
             return preferred, False
