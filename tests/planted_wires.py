@@ -332,10 +332,41 @@ def rounded_first(dice: Dice) -> Mistake:
     return planted(dice, unit, name, f"tininess=before and {name}", count=6000)
 
 
+@dataclass
+class Clamped(Unit):
+    """A multiply-add whose addend is aligned by at most so many places to the left of the product."""
+
+    def aligned(self, terms: list[Term], fields: list[int]) -> list[Term]:
+        (product, (s, n, e)), far = terms, fields[1] - fields[0] - self.wrong["most"]
+        return [product, (s, n, e - far)] if far > 0 and n and product[1] else terms
+
+
+def addend_clamped(dice: Dice) -> Mistake:
+    most = int(dice.integers(1, 9))
+    unit = some(dice, ("fma",), most=most)
+    made = Clamped(unit.op, unit.src, unit.dst, wrong=unit.wrong)
+    return planted(dice, made, f"no addend more than {most} places above the product", count=6000)
+
+
+def tree_of_adders(dice: Dice) -> Mistake:
+    """Four products, two sums of neighbours, and their sum, which C is added to: each is rounded."""
+    computation = TileComputation(operation_named("mma.m1n1k4.f32.bf16.bf16"), "exact")
+
+    def change(given: Chunk, made: Chunk) -> Chunk:
+        a, b = ([(codes.astype(np.uint32) << 16).view(np.float32) for codes in given[k : k + 4]] for k in (0, 4))
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            w, x, y, z = (one * other for one, other in zip(a, b, strict=True))
+            total = (((w + x) + (y + z)) + given[8].view(np.float32)).view(np.uint32)
+        return (np.where(total & 0x7FFFFFFF > 0x7F800000, np.uint32(0x7FC00000), total),)
+
+    names = [f"--mma=custom:tree=neighbours,c=last,{told}partial=to_nearest_even" for told in ("", "products=rounded,")]
+    return turned(dice, computation, change, *names, count=400)
+
+
 WIRES: tuple[Callable[[Dice], Mistake], ...] = (
     rounded_before_shift, few_extra_bits, signs_at_a_shift, normalized_for_nothing, range_ends_early,
     inexact_not_with_exact_overflow, remainder_lost, nan_cut, range_of_integers, inverted_integers, flags_kept,
     wires_crossed, operand_wire, zero_first, lanes_exchanged, elements_exchanged, one_product_doubled, scales_of_a,
-    scales_late, flags_exchanged, rounded_to_odd, rounded_first,
+    scales_late, flags_exchanged, rounded_to_odd, rounded_first, addend_clamped, tree_of_adders,
 )  # fmt: skip
 """The kinds of mistakes."""

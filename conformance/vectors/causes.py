@@ -74,6 +74,7 @@ from halfulp.conformance.vectors.tile_causes import (
     other_elements,
     other_models,
     other_orders,
+    trees_of_adders,
 )
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, codes_to_ints, ints_to_codes
@@ -447,6 +448,9 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("infinity minus infinity that is infinite", infinities_cancelled, (TileComputation,)),
     Diagnosis("another model of a tile operation", other_models, (TileComputation, ProgramComputation)),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators, (TileComputation,)),
+    Diagnosis(
+        "a tree or chain of adders for a tile operation, each of which rounds", trees_of_adders, (TileComputation,)
+    ),
     Diagnosis("products of a tile operation in another order", other_orders, (TileComputation,)),
     Diagnosis(
         "C left out, an element of a tile operation in place of its neighbour, or a transposed operand",

@@ -81,6 +81,15 @@ def shifts(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
     return ((places, (places,)) for places in range(1, most + 1))
 
 
+def moved_down(unit: Unit, terms: Numbers, most: int) -> Numbers:
+    """Align an addend of a larger exponent than the product's by at most so many places to the left."""
+    found = aligned(unit, terms)
+    if found is None or found.place == 1 or found.shift <= most:
+        return terms
+    product, addend = terms
+    return product, moved(addend, most - found.shift)
+
+
 def shift_widths(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
     """Yield the bits that the number of a shift may have."""
     return ((bits, (bits,)) for bits in range(2, (2 * unit.precision).bit_length() + 1))

@@ -39,6 +39,7 @@ from halfulp.conformance.vectors.fault_sums import (
     leading_zeros_off,
     magnitudes_added,
     moved,
+    moved_down,
     names_of_terms,
     negated,
     normalized,
@@ -481,6 +482,7 @@ FAULTS: tuple[Fault, ...] = (
         "alignment by the last {} bits of the difference of exponents", Place.TERMS, SUMS,
         aligning(lambda term, aligned, bits: moved(term, aligned.shift >> bits << bits)), shift_widths,
     ),
+    Fault("no addend more than {} places above the product", Place.TERMS, FUSED, moved_down, shifts),
     Fault("the sticky bit lost", Place.SUM, ROUNDED, _below(lambda bits, value: (0, bits))),
     Fault(
         "the sticky bit of the first {} alone", Place.SUM, ROUNDED,

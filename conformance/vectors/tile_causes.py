@@ -82,6 +82,23 @@ def other_models(computation: TileComputation | ProgramComputation) -> Iterator[
             yield computing(f"--mma={model}", partial(by, field, model), slow=True)
 
 
+_TREES = tuple(
+    Accumulator(tree=tree, partial="to_nearest_even", c=c, products=products)
+    for tree in ("neighbours", "halves", "sequential")
+    for c in ("with", "last")
+    for products in ("exact", "rounded")
+)
+"""Units of adders and multipliers that round as IEEE 754 says: fields that are often found together."""
+
+
+def trees_of_adders(computation: TileComputation) -> Iterator[Cause]:
+    """Yield the causes that products are added by a tree or chain of adders, each of which rounds."""
+    for rule in _TREES:
+        if rule != rule_or_usual(computation) and not computation.operation.scale:
+            slow = computation.products > FEW_PRODUCTS
+            yield computing(f"--mma={rule.text}", partial(by, "model", rule.text), slow)
+
+
 def other_accumulators(computation: TileComputation) -> Iterator[Cause]:
     """Yield the causes that one field of the accumulator has another value; for a number, one of the nearby values."""
     rule = rule_or_usual(computation)
