@@ -169,7 +169,9 @@ def crossed_wires(computation: Computation, sample: Sample) -> Iterator[Cause]:
         applies = partial(_named, column.name)
         if len(bits) == 1:
             inverted = partial(changed, applies, partial(_inverted, mask))
-            yield writing(f"bit {bits[0]} of {about} inverted", inverted)
+            fmt = format_of(column)
+            sign = fmt is not None and fmt.signed and bits[0] == column.width - 1
+            yield writing(f"{'the sign' if sign else f'bit {bits[0]}'} of {about} inverted", inverted)
         if len(bits) == 2:
             exchanged = partial(changed, applies, partial(_bits_exchanged, bits[0], bits[1]))
             yield writing(f"bits {bits[0]} and {bits[1]} of {about} exchanged", exchanged)

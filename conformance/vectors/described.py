@@ -49,6 +49,16 @@ def _classes(fmt: FloatFormat, codes: Codes) -> Iterator[tuple[str, Mask]]:
     yield "a power of two", (size & size.dtype.type(fmt.fraction_mask) == 0) & normal
 
 
+def _normalized_fraction(fmt: FloatFormat, codes: Codes) -> Codes:
+    """Return the fractions of numbers, also of subnormals after their leading bit."""
+    kind = codes.dtype.type
+    made = codes & kind(fmt.fraction_mask)
+    small = codes & kind(fmt.code_mask >> fmt.signed) < kind(fmt.min_normal_magnitude)
+    for _ in range(fmt.mantissa_bits):
+        made = np.where(small & (made >> kind(fmt.mantissa_bits) == 0), made << kind(1), made)
+    return made & kind(fmt.fraction_mask)
+
+
 def _floats(columns: Sequence[Column], chunk: Chunk, role: Role) -> list[tuple[Column, FloatFormat, Codes]]:
     found = []
     for column, codes in zip(columns, chunk, strict=False):
@@ -69,10 +79,11 @@ def features(computation: Computation, sample: Sample) -> Iterator[Feature]:
                 yield Feature(f"{column.name} {told}", mask)
                 yield Feature(f"{column.name} not {told}", ~mask)
         if len(operands) <= FEW_CODES and fmt.mantissa_bits > 1:
-            fraction = codes & codes.dtype.type(fmt.fraction_mask)
-            low, high = int(fraction[sample.differs].min()), int(fraction[sample.differs].max())
-            told = f"a fraction of {column.name} from {low:#X} to {high:#X}".replace("0X", "0x")
-            yield Feature(told, (fraction >= low) & (fraction <= high))
+            fields = {"fraction": codes & codes.dtype.type(fmt.fraction_mask)}
+            for about, field in (fields | {"normalized fraction": _normalized_fraction(fmt, codes)}).items():
+                low, high = int(field[sample.differs].min()), int(field[sample.differs].max())
+                told = f"a {about} of {column.name} from {low:#X} to {high:#X}".replace("0X", "0x")
+                yield Feature(told, (field >= low) & (field <= high))
         if fmt.signed and len(operands) <= FEW_CODES:
             negative: Mask = codes & codes.dtype.type(fmt.sign_mask or 0) != 0
             yield Feature(f"{column.name} negative", negative)
@@ -165,8 +176,10 @@ def describe(computation: Computation, sample: Sample) -> list[str]:
     elif known:
         # Nothing is common to all: what tells most of them from equal rows.
         best = max(known, key=lambda each: _share(each.holds, wrong) - _share(each.holds, equal))
+        having = int((best.holds & wrong).sum())
+        share = f"all {count:,}" if having == count else f"{having:,} of the {count:,}"
         lines.append(
-            f"{int((best.holds & wrong).sum()):,} of the {count:,} rows tried that differ have {best.words}; so have "
+            f"{share} rows tried that differ have {best.words}; so have "
             f"{int((best.holds & equal).sum()):,} of {of:,} equal rows"
         )
     return [*lines, *_smallest(computation, sample)]
