@@ -56,7 +56,8 @@ def _normalized_fraction(fmt: FloatFormat, codes: Codes) -> Codes:
     small = codes & kind(fmt.code_mask >> fmt.signed) < kind(fmt.min_normal_magnitude)
     for _ in range(fmt.mantissa_bits):
         made = np.where(small & (made >> kind(fmt.mantissa_bits) == 0), made << kind(1), made)
-    return made & kind(fmt.fraction_mask)
+    found: Codes = made & kind(fmt.fraction_mask)
+    return found
 
 
 def _floats(columns: Sequence[Column], chunk: Chunk, role: Role) -> list[tuple[Column, FloatFormat, Codes]]:
