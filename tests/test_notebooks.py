@@ -14,16 +14,17 @@ NEEDS = {
     "finding_a_bug_in_a_real_compiler": pytest.mark.mlir,
     "golden_vectors_for_an_adder": pytest.mark.iverilog,
     "one_matmul_on_four_targets": pytest.mark.triton,
+    "quantised_mobile_block": (pytest.mark.torch, pytest.mark.torch_mlir, pytest.mark.tosa),
     "which_side_is_right": pytest.mark.jax,
 }
 
 
-def test_the_tutorial_has_four_parts_and_there_are_six_more() -> None:
+def test_the_tutorial_has_four_parts_and_there_are_seven_more() -> None:
     page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `(\S+)\.ipynb`", page, re.MULTILINE)
     assert [name[:3] for name in named[:4]] == ["01_", "02_", "03_", "04_"]
     assert sorted(named) == [path.stem for path in NOTEBOOKS]
-    assert len(named) == 10
+    assert len(named) == 11
 
 
 @pytest.mark.parametrize(
