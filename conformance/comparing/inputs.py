@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase, Reference, container_shape, reference
+from halfulp.conformance.comparing.operand_ranges import OperandRange, mostly_defined, operand_range
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult, classify, equal, lift, magnitude_of, nonzero
@@ -346,7 +347,11 @@ def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]
     """
     shape = container_shape((*case.operand_types, *case.result_types), count)
     total = prod(shape)
-    corners = [corner_codes(type_, case, total >= DEEP) for type_ in case.operand_types]
+    ranges = [operand_range(case, place) for place in range(len(case.operand_types))]
+    corners = [
+        corner_codes(type_, case, total >= DEEP) if limits is None else limits.corners(8 if limits.shared else 64)
+        for type_, limits in zip(case.operand_types, ranges, strict=True)
+    ]
     count = min(total, max(CRAFTED, 3 * len(corners[0]) if len(corners) == 1 else 0))
     rng = random.Random(f"{seed} {case}")
     columns = _crossed(corners, (count + 1) // 2)
@@ -356,17 +361,43 @@ def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]
         for column, own in zip(columns, corners, strict=True):
             column += [rng.choice(own) for _ in range((count + 1) // 2 - len(column))]
     rest = count - len(columns[0])
-    drawn = [random_codes(type_, rest, rng) for type_ in case.operand_types]
+    drawn = [
+        random_codes(type_, rest, rng) if limits is None else [rng.choice(own) for _ in range(rest)]
+        if limits.shared else [limits.least + rng.randrange(limits.count) * limits.step for _ in range(rest)]
+        for type_, limits, own in zip(case.operand_types, ranges, corners, strict=True)
+    ]  # fmt: skip
     for position in range(1, len(drawn)):
-        if case.operand_types[position] == case.operand_types[0]:
+        if case.operand_types[position] == case.operand_types[0] and ranges[position] is None:
             drawn[position] = _related(case.operand_types[0], drawn[0], drawn[position], rng)
     uniform = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
-    return tuple(
-        np.concatenate(
-            [ints_to_codes([*own, *others], width, (count,)), _uniform_codes(width, total - count, uniform)]
-        ).reshape(code_shape(shape, width))
-        for own, others, width in zip(columns, drawn, case.operand_widths, strict=True)
+
+    def anything(count: int) -> list[Codes]:
+        return [
+            _uniform_codes(width, count, uniform)
+            if limits is None
+            else _codes_within(limits, own, width, count, uniform)
+            for width, limits, own in zip(case.operand_widths, ranges, corners, strict=True)
+        ]
+
+    found = tuple(
+        np.concatenate([ints_to_codes([*own, *others], width, (count,)), more]).reshape(code_shape(shape, width))
+        for own, others, width, more in zip(columns, drawn, case.operand_widths, anything(total - count), strict=True)
     )
+    if all(limits is None for limits in ranges):
+        return found
+    again = np.arange(total).reshape(shape) % 16 != 0
+    return mostly_defined(case, found, again, lambda attempt: [codes.reshape(shape) for codes in anything(total)])
+
+
+def _codes_within(
+    limits: OperandRange, corners: Sequence[int], width: int, count: int, generator: np.random.Generator
+) -> Codes:
+    """Return codes of a range; corners only if one of them serves for a whole tensor, so that there are few."""
+    among = np.array(corners, np.uint64)
+    if limits.shared:
+        return among[generator.integers(0, len(among), count)].astype(storage_dtype(width))
+    places = generator.integers(0, limits.count, count, np.uint64)
+    return (places * np.uint64(limits.step) + np.uint64(limits.least)).astype(storage_dtype(width))
 
 
 def _uniform_codes(width: int, count: int, generator: np.random.Generator) -> Codes:

@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from halfulp.conformance.comparing.operand_ranges import OperandRange
 from halfulp.conformance.vectors.intermediate import chosen
 from halfulp.conformance.vectors.rows import Rows
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, ints_to_codes, limb_count, storage_dtype
@@ -240,29 +241,19 @@ class IntegerKind:
 
 @dataclass(frozen=True)
 class RangeKind:
-    """An integer operand whose codes lie in a range, such as a multiplier.
-
-    ``width``: the bits of a code, at most 64. ``least``, ``most``: the ends of the range, which are inside. ``ends``:
-    more codes, which are corners only.
-    """
+    """An integer operand whose codes lie in a range, such as a multiplier. ``width``: the bits of a code, up to 64."""
 
     width: int
-    least: int
-    most: int
-    ends: tuple[int, ...] = ()
+    range: OperandRange
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Return the ends of the range with their neighbours, the middle, and the other ends; all of a small range."""
-        count = self.most - self.least + 1
-        if count <= 64:
-            return [*range(self.least, self.most + 1), *self.ends]
-        codes = [self.least, self.least + 1, self.least + count // 2, self.most - 1, self.most]
-        return [*codes, *self.ends]
+        """Return the corners of the range; all of a small range."""
+        return self.range.corners()
 
     def random(self, seed: int, stream: int, start: int, count: int) -> Codes:
         """Return codes of the range; they are uniform, except for a part of 2**-32 or less."""
-        bits = words(seed, stream, start, count) % np.uint64(self.most - self.least + 1)
-        return (bits + np.uint64(self.least)).astype(storage_dtype(self.width))
+        bits = words(seed, stream, start, count) % np.uint64(self.range.count)
+        return (bits * np.uint64(self.range.step) + np.uint64(self.range.least)).astype(storage_dtype(self.width))
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import op_inputs, testfloat_levels
 from halfulp.conformance.vectors.columns import Column
-from halfulp.conformance.vectors.op_inputs import chosen_models, kinds_of, rows_of_case, rows_of_models
+from halfulp.conformance.vectors.op_inputs import chosen_models, kinds_of, redrawn_rows, rows_of_case, rows_of_models
 from halfulp.conformance.vectors.rows import (
     DIVIDES,
     ENDLESS,
@@ -587,16 +587,19 @@ class Mixture:
 
 def _level(name: str, target: Target, group: Group, seed: int, stream: int) -> Rows:
     """Return random operands of a level: uniform, TestFloat's mixture, or half of them corners."""
-    kinds = kinds_of(target.types, target.case.op if target.case else "")[group.first :][: len(group.types)]
+    kinds = kinds_of(target.types, target.case)[group.first :][: len(group.types)]
     first = stream + OF_AN_OPERAND * group.first
     assert OF_AN_OPERAND == STREAMS
-    match name:
-        case "random":
-            return testfloat_levels.uniform_rows(widths_of(group.types), ENDLESS, seed, first)
-        case "weighted":
+    if name == "random":
+        return testfloat_levels.uniform_rows(widths_of(group.types), ENDLESS, seed, first)
+
+    def drawn(seed: int) -> Rows:
+        if name == "weighted":
             return testfloat_levels.weighted_rows(kinds, ENDLESS, seed, first)
-        case _:
-            return testfloat_levels.drawn_corners(kinds, 1 if name == "1" else 2, ENDLESS, seed, first)
+        return testfloat_levels.drawn_corners(kinds, 1 if name == "1" else 2, ENDLESS, seed, first)
+
+    whole = len(group.types) == len(target.types)
+    return drawn(seed) if target.case is None or not whole else redrawn_rows(target.case, seed, drawn)
 
 
 def _in_blocks(rows: Rows, block: int | None) -> Rows:

@@ -16,7 +16,7 @@ from present import present
 
 import halfulp as hu
 from halfulp.command.main import main
-from halfulp.conformance.comparing.inputs import covered
+from halfulp.conformance.comparing.inputs import covered, sampled_inputs
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors import op_inputs, testfloat_levels
 from halfulp.conformance.vectors.computation import ProgramComputation
@@ -499,3 +499,63 @@ def test_python_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     program.write_text(TEXT)
     assert main(["vectors", "make", str(program), f"--profile={PROFILE}", "--random=philox"]) == 2
     assert "--random=philox: philox needs seed" in capsys.readouterr().err
+
+
+# --- conditions of TOSA -----------------------------------------------------------------------------------------------
+
+SCALINGS = (
+    # operands, result, scale32, input_unsigned
+    (("i32", "i32", "i8", "i32", "i8"), "i8", True, False),
+    (("i8", "i32", "i8", "i8", "i32"), "i32", True, True),
+    (("i16", "i16", "i8", "i16", "i16"), "i16", False, True),
+    (("i48", "i16", "i8", "i48", "i16"), "i16", False, False),
+)
+
+
+def scaled(row: tuple[int, ...], widths: Sequence[int], wide: bool, unsigned: bool) -> bool:
+    """Tell whether the pseudo code of RESCALE in the specification has a result for a row, except for zero points."""
+    signed = [code - (code >> width - 1 << width) for code, width in zip(row, widths, strict=True)]
+    value = row[0] - row[3] if unsigned else signed[0] - signed[3]
+    multiplier, shift = signed[1:3]
+    if multiplier < 0 or not 2 <= shift <= 62:
+        return False
+    result = value * multiplier + (1 << shift - 1) >> shift
+    fits = -(1 << shift - 1) <= value < 1 << shift - 1 if wide else -(1 << 31) <= result < 1 << 31
+    return fits and -(1 << 31) <= result + signed[4] < 1 << 31
+
+
+@pytest.mark.parametrize(("operands", "result", "wide", "unsigned"), SCALINGS)
+def test_operands_of_rescale_are_mostly_defined(
+    operands: tuple[str, ...], result: str, wide: bool, unsigned: bool
+) -> None:
+    case = op_case(
+        "tosa.rescale", operands, to=result, scale32=wide, rounding_mode="SINGLE_ROUND", per_channel=False,
+        input_unsigned=unsigned, output_unsigned=False,
+    )  # fmt: skip
+    top = 1 << (30 if wide else 14)
+    for level in ("weighted", "1"):
+        rows = rows_of_case(case, level, seed=3, count=2000)
+        columns = rows.part(0, 2000)
+        assert [code.tolist() for code in rows.part(700, 900)] == [code[700:900].tolist() for code in columns]
+        numbers = list(zip(*(codes.tolist() for codes in columns), strict=True))
+        good = sum(scaled(row, case.operand_widths, wide, unsigned) for row in numbers)
+        assert good >= 1940, (level, good)
+        assert all(top <= row[1] < 2 * top or row[1] in (0, 1, top - 1) for row in numbers)
+        assert {row[2] for row in numbers} == set(range(2, 63))
+        others = {"i8": range(256), "i16": (0, 1 << 15) if unsigned else (0,)}
+        assert all(row[3] in others.get(operands[3], (0,)) for row in numbers)
+    sample = sampled_inputs(case, 4000)
+    numbers = list(zip(*(codes.tolist() for codes in sample), strict=True))
+    assert 3800 <= sum(scaled(row, case.operand_widths, wide, unsigned) for row in numbers) <= 4000
+    # An implementation has one zero point for a whole tensor, so there are few.
+    assert len({row[3:] for row in numbers}) <= 64
+
+
+def test_a_part_of_the_rows_violates_a_condition() -> None:
+    case = op_case("tosa.apply_scale", ("i32", "i32", "i8"), "i32", rounding_mode="DOUBLE_ROUND")
+    columns = rows_of_case(case, "weighted", count=4000).part(0, 4000)
+    good = sum(
+        scaled((*row, 0, 0), (32, 32, 8, 32, 8), True, False)
+        for row in zip(*(codes.tolist() for codes in columns), strict=True)
+    )
+    assert 3800 <= good <= 3990
