@@ -96,7 +96,7 @@ class Log:
             self._intervals[part.number] = known
         places = _as_array(part.places) * size
         numbers = programs.of(part.positions)
-        least, greatest = (places, places) if len(numbers) == len(places) else (places.min(), places.max())
+        least, greatest = (places, places) if programs.each else (places.min(), places.max())
         np.minimum.at(known.least, numbers, least)
         np.maximum.at(known.greatest, numbers, greatest + size - 1)
 

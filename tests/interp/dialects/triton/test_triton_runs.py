@@ -581,6 +581,13 @@ STORED: Sequence[tuple[str, bool, bool]] = (
     ("%z = tt.addptr %y, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\n%o = arith.constant dense<1.0> : tensor<8xf32>\n"
      "tt.store %z, %o : tensor<8x!tt.ptr<f32>>", False, False),
     ("%z = tt.addptr %y, %0 : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\ntt.store %z, %l, %m : tensor<8x!tt.ptr<f32>>", False, False),
+    # As many programs as elements that all of them read, of which each one writes one.
+    ("%h = tt.splat %q : !tt.ptr<f32> -> tensor<2x!tt.ptr<f32>>\n%j = tt.make_range {end = 2 : i32, start = 0 : i32} : tensor<2xi32>\n"
+     "%hh = tt.addptr %h, %j : tensor<2x!tt.ptr<f32>>, tensor<2xi32>\n%old = tt.load %hh : tensor<2x!tt.ptr<f32>>\n"
+     "%sum = \"tt.reduce\"(%old) <{axis = 0 : i32}> ({\n^bb0(%a: f32, %e: f32):\n%u = arith.addf %a, %e : f32\n"
+     "tt.reduce.return %u : f32\n}) : (tensor<2xf32>) -> f32\n%one = arith.constant 1.0 : f32\n%new = arith.addf %sum, %one : f32\n"
+     "%c40 = arith.constant 40 : i32\n%c42 = arith.constant 42 : i32\n%o = arith.addi %x, %c40 : i32\n%to = arith.remsi %o, %c42 : i32\n"
+     "%z = tt.addptr %q, %to : !tt.ptr<f32>, i32\ntt.store %z, %new : !tt.ptr<f32>", False, False),
     # One sum of each program, also of poison.
     ("%z = tt.addptr %q, %x : !tt.ptr<f32>, i32\ntt.store %z, %t : !tt.ptr<f32>", False, True),
 )  # fmt: skip
