@@ -312,9 +312,6 @@ def _if(op: Operation, compiler: Compiler) -> Action:
     return choose
 
 
-_BEYOND = "its type does not have the value of the induction variable"
-
-
 def _for(op: Operation, compiler: Compiler) -> Action:
     """Return the action that runs scf.for: the induction variable takes lower, lower + step, … below upper; the step
     must be positive, and the type must have the value after the last one, too (`SCFOps.td` of MLIR 24).
@@ -333,7 +330,7 @@ def _for(op: Operation, compiler: Compiler) -> Action:
             raise undefined(op, f"the step is {stride}, but must be positive")
         last = start + max(0, -((start - end) // stride)) * stride
         if last > most:
-            raise undefined(op, f"the induction variable would become {last} after the last iteration. {_BEYOND}")
+            raise undefined(op, f"{type_} does not have {last}, the induction variable after the last iteration")
         return range(start, end, stride)
 
     return counted_loop(op, compiler, initial, trips)
@@ -342,7 +339,8 @@ def _for(op: Operation, compiler: Compiler) -> Action:
 def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
     """Return the action that runs scf.for in a batch."""
     lower, upper, step, *initial = compiler.slots(op.operands)
-    width, signed = compiler.settings.width(op.operands[0].type), "unsignedCmp" not in op.properties
+    type_ = op.operands[0].type
+    width, signed = compiler.settings.width(type_), "unsignedCmp" not in op.properties
 
     def begun(slots: Slots) -> tuple[Number, Number]:
         run: Run = slots[0]
@@ -354,7 +352,8 @@ def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
         if wrong.any():
             raise in_lanes(undefined(op, "the step must be positive"), run.lanes, wrong)
         if beyond.any():
-            raise in_lanes(undefined(op, f"after the last iteration: {_BEYOND}"), run.lanes, beyond)
+            message = f"{type_} does not have the induction variable after the last iteration"
+            raise in_lanes(undefined(op, message), run.lanes, beyond)
         return slots[lower], count
 
     return loop_in_lanes(op, compiler, initial, begun, lambda slots: slots[step], (step,))
