@@ -558,16 +558,17 @@ def _environment(function: Operation, profile: Profile) -> Profile:
             numbers = together[f"{formats}_output_mode"], together[f"{formats}_input_mode"]
             given[rule] = tuple(_MODES[number] if number < len(_MODES) else "invalid" for number in numbers)
         elif isinstance(found, at.StringAttr):
-            words = tuple(word.strip() for word in found.value.split(","))
-            given[rule] = words * 2 if len(words) == 1 else words
+            output, _, input_ = found.value.partition(",")
+            given[rule] = (output or "ieee", input_ or output or "ieee")
     changed: dict[str, str] = {}
     for rule, modes in given.items():
         if modes == ("dynamic", "dynamic"):  # the profile of the run says
             continue
         zeros = {_SIGNS[mode] for mode in modes if mode in _SIGNS}
-        if len(modes) != 2 or not {*modes} <= {"ieee", *_SIGNS} or len(zeros) > 1:
+        if not {*modes} <= {"ieee", *_SIGNS} or len(zeros) > 1:
+            named = ", ".join(f"'{mode}'" for mode in dict.fromkeys(modes))
             raise Unsupported(
-                f"the modes {', '.join(dict.fromkeys(modes))} of subnormal results and operands have no profile",
+                f"the modes {named} of subnormal results and operands have no profile",
                 hint="give ieee, preserve-sign or positive-zero, with the same sign of zero, or dynamic for both",
                 location=function.location,
                 op=function.name,
@@ -576,7 +577,12 @@ def _environment(function: Operation, profile: Profile) -> Profile:
         if zeros:
             changed[rule.replace("denormals", "denormal_zero")] = zeros.pop()
     if "denormals" in changed:
-        changed = {"flushed_formats": "all", **dict.fromkeys(_F32_RULES, "as_others"), **changed}
+        f32 = dict.fromkeys(_F32_RULES, "as_others")
+        if "denormals_f32" in given:  # f32 keeps the rules of the run, also those that it shares with other formats
+            own = {rule: getattr(profile, rule) for rule in _F32_RULES}
+            shared = {rule: getattr(profile, rule.removesuffix("_f32")) for rule in _F32_RULES}
+            f32 = {rule: shared[rule] if own[rule] == "as_others" else own[rule] for rule in _F32_RULES}
+        changed = {"flushed_formats": "all", **f32, **changed}
     return _with_rules(profile, **changed) if changed else profile
 
 

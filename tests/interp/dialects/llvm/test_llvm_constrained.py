@@ -147,9 +147,11 @@ SMALL, TINY = -(2.0**-140), -(2.0**-1060)  # subnormal in f32 and in f64
 @each_row(
     ("", (SMALL, SMALL), (TINY, TINY)),
     ('denormal_fp_math = "preserve-sign"', (-0.0, -0.0), (-0.0, -0.0)),
-    ('denormal_fp_math = "positive-zero, ieee"', (0.0, 0.0), (0.0, 0.0)),
+    ('denormal_fp_math = "positive-zero,ieee"', (0.0, 0.0), (0.0, 0.0)),
     ('denormal_fp_math_f32 = "ieee,positive-zero"', (0.0, SMALL), (TINY, TINY)),
     ('denormal_fp_math = "preserve-sign", denormal_fp_math_f32 = "ieee"', (SMALL, SMALL), (-0.0, -0.0)),
+    ('denormal_fp_math = "positive-zero", denormal_fp_math_f32 = "dynamic"', (SMALL, SMALL), (0.0, 0.0)),
+    ('denormal_fp_math = "preserve-sign,", denormal_fp_math_f32 = ""', (SMALL, SMALL), (-0.0, -0.0)),
     ('denormal_fp_math = "dynamic"', (SMALL, SMALL), (TINY, TINY)),
     ('passthrough = ["strictfp", ["denormal-fp-math-f32", "preserve-sign"]]', (-0.0, -0.0), (TINY, TINY)),
     (environment("ieee", "ieee", "preservesign", "preservesign"), (-0.0, -0.0), (TINY, TINY)),
@@ -174,10 +176,12 @@ def test_a_function_says_what_happens_to_subnormals(
 
 
 @each_row(
-    ('denormal_fp_math = "positive-zero,preserve-sign"', "the modes positive-zero, preserve-sign of"),
-    ('denormal_fp_math = "flush"', "the modes flush of"),
-    (environment("ieee", "ieee", "dynamic", "ieee"), "the modes dynamic, ieee of"),
-    (environment("invalid", "invalid", "ieee", "ieee"), "the modes invalid of"),
+    ('denormal_fp_math = "positive-zero,preserve-sign"', "the modes 'positive-zero', 'preserve-sign' of"),
+    ('denormal_fp_math = "flush"', "the modes 'flush' of"),
+    ('denormal_fp_math = "positive-zero, ieee"', "the modes 'positive-zero', ' ieee' of"),
+    ('denormal_fp_math = "ieee,ieee,ieee"', "the modes 'ieee', 'ieee,ieee' of"),
+    (environment("ieee", "ieee", "dynamic", "ieee"), "the modes 'dynamic', 'ieee' of"),
+    (environment("invalid", "invalid", "ieee", "ieee"), "the modes 'invalid' of"),
 )
 def test_modes_without_a_profile_are_refused(attributes: str, words: str) -> None:
     with pytest.raises(hu.Unsupported, match=words):
