@@ -71,9 +71,10 @@ def unpack(words: Words, width: int, axis: int, order: tuple[int, ...] | None = 
     """
     rows = np.ascontiguousarray(np.moveaxis(words, axis, -1)).astype("<u4", copy=False).view(np.uint8)
     bits = np.unpackbits(rows, axis=-1, bitorder="little")
-    fields = np.packbits(bits.reshape(*rows.shape[:-1], -1, width), axis=-1, bitorder="little")[..., 0]
+    count = bits.shape[-1] // width
+    fields = np.packbits(bits.reshape(*rows.shape[:-1], count, width), axis=-1, bitorder="little")[..., 0]
     if order is not None:
-        fields = fields.reshape(*fields.shape[:-1], -1, len(order))[..., order].reshape(fields.shape)
+        fields = fields.reshape(*rows.shape[:-1], count // len(order), len(order))[..., order].reshape(fields.shape)
     return np.moveaxis(fields, -1, axis)
 
 

@@ -33,19 +33,21 @@ from halfulp.semantics.profile import SPEC
 # Take arrays of floats.
 
 
-def float_value(x: Any, type: Any = None, literals: Any = "f64") -> Value:
+def float_value(x: Any, type: Any = None, literals: Any = "f64", what: str = "x") -> Value:
     """Return ``x`` as a `Value` of floats.
 
     ``type``: the element type of ``x``, if its dtype does not determine it.
     ``literals``: the type of lists and numbers, which have no type themselves: they are rounded to it once.
+    ``what``: the name of the argument, for messages.
 
     Raises TypeMismatch for integers, and what `as_value` raises.
     """
     has_type = isinstance(x, Value | Buffer) or hasattr(x, "dtype")
-    value = as_value(x, literals if type is None and not has_type else type, what="x")
+    value = as_value(x, literals if type is None and not has_type else type, what=what)
     if not isinstance(value.element_type, ty.FloatType):
         raise TypeMismatch(
-            f"x has elements of '{value.element_type}', but must have floats", hint='convert them: hu.convert(x, "f32")'
+            f"{what} has elements of '{value.element_type}', but must have floats",
+            hint=f'convert them: hu.convert({what}, "f32")',
         )
     return value
 
@@ -194,13 +196,13 @@ def quantize_blocks(
     array of floats.
     """
     llvm.check()
-    rules = _rules(recipe)
+    rules = _rules(str(recipe))
     kind = _element_of(rules.default if to is None else to, rules)
     value = float_value(x, type)
     mode = as_rounding(rounding)
     if mode is Rounding.STOCHASTIC:
         raise ValueError("quantize_blocks does not round stochastically; the modes are those of hu.convert without it")
-    axis = _whole("axis", axis)
+    axis = whole("axis", axis)
     if not value.shape:
         raise ValueError("x is one number; blocks need at least one dimension: give an array")
     if not -len(value.shape) <= axis < len(value.shape):
@@ -251,7 +253,7 @@ def _f32_value(codes: Codes) -> Value:
 
 def _tiles(block: Any, axis: int, rank: int, rules: Recipe) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the dimensions of the blocks, and the elements of a block in each. Raises ValueError."""
-    size = tuple(_whole("block", each) for each in (block if isinstance(block, tuple | list) else [block]))
+    size = tuple(whole("block", each) for each in (block if isinstance(block, tuple | list) else [block]))
     if any(each < 1 for each in size):
         raise ValueError(f"block is {block}, but must be positive")
     if len(size) == 1:
@@ -265,7 +267,8 @@ def _tiles(block: Any, axis: int, rank: int, rules: Recipe) -> tuple[tuple[int, 
     return (axis - 1, axis), size
 
 
-def _whole(name: str, given: Any) -> int:
+def whole(name: str, given: Any) -> int:
+    """Return an integer. Raises a TypeError that names the argument."""
     try:
         return index(given)
     except TypeError:
@@ -357,8 +360,9 @@ def hadamard(
     """Return blocks of ``x`` after the random Hadamard transform, which NVFP4 uses for gradients, in the type of ``x``.
 
     Each block is a row vector. It is multiplied by diag(signs) @ H / sqrt(n), where H is the matrix of Sylvester: its
-    entry i, j is -1 to the power of the number of ones in i & j. The products are exact; they are added in f32 (or in
-    the type of ``x`` if this is wider) and then rounded to the type of ``x`` once.
+    entry i, j is -1 to the power of the number of ones in i & j. The products are rounded to f32 (or to the type of
+    ``x`` if this is wider), which changes only subnormal numbers of these types, added in it, and then rounded to the
+    type of ``x`` once.
 
     ``x``: an array or `Value` of floats; the dimension ``axis`` is a multiple of n.
     ``signs``: n numbers, 1 or -1, where n is a power of four; "te": the 16 that are fixed in TransformerEngine; None:
@@ -379,7 +383,7 @@ def hadamard(
     source = value.element_type
     assert isinstance(source, ty.FloatType)
     matrix = _hadamard_matrix(_signs(signs))
-    size, axis = len(matrix), _whole("axis", axis)
+    size, axis = len(matrix), whole("axis", axis)
     if not value.shape or not -len(value.shape) <= axis < len(value.shape):
         raise ValueError(f"axis is {axis}, but x has {len(value.shape)} dimensions")
     axis %= len(value.shape)

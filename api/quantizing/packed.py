@@ -17,7 +17,7 @@ from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.values.coerce import as_type, natural_array
 from halfulp.interp.values.value import Value
-from halfulp.quantizing.blocks import float_value
+from halfulp.quantizing.blocks import float_value, whole
 from halfulp.semantics import gguf_blocks, group_layouts
 from halfulp.semantics.block_scaling import INT8, working_format
 from halfulp.semantics.gguf_blocks import BlockType
@@ -210,15 +210,17 @@ def unpack(
     Raises ValueError for an unknown layout, for shapes that do not agree, for a group that does not exist, and for a
     number of bits that the layout does not have; TypeMismatch for other types.
     """
-    found = layout_named(layout)
+    found, bits = layout_named(str(layout)), whole("bits", bits)
     if bits not in found.widths:
         raise ValueError(f"bits is {bits}, but the layout {layout} has {', '.join(map(str, found.widths))}")
-    numbers = float_value(scales)
+    numbers = float_value(scales, what="scales")
     kind = numbers.element_type
     if kind not in (ty.F("f16"), ty.F("bf16"), ty.F("f32")):
         raise TypeMismatch(f"scales has elements of '{kind}', but must have f16, bf16 or f32")
     if numbers.poison is not None:
         raise ValueError("scales has poison")
+    if len(numbers.shape) != 2:
+        raise ValueError(f"scales has the shape {numbers.shape}, but must have two dimensions")
     elements = _fields("qweight", qweight, bits, found.packed, found)
     zeros = _fields("qzeros", qzeros, bits, 1, found)
     places = _groups(g_idx, elements.shape[found.inputs], numbers.shape, group_size, found)
@@ -250,17 +252,19 @@ def _groups(given: Any, inputs: int, scales: tuple[int, ...], size: int | None, 
     if given is not None:
         if size is not None:
             raise ValueError("g_idx and group_size are both given: give one of them")
-        places = np.asarray(as_value(given, what="g_idx").tolist())
-        if places.dtype.kind != "i" or places.shape != (inputs,):
-            raise ValueError(f"g_idx must have one integer for each of the {inputs} inputs, but has {places.shape}")
-        return places.astype(np.intp)
+        held = as_value(given, what="g_idx")
+        integers = isinstance(held.element_type, ty.IntegerType) and held.element_type.width > 1
+        if not integers or held.shape != (inputs,) or held.poison is not None:
+            raise ValueError(f"g_idx must have one integer for each of the {inputs} inputs, but is '{held.type}'")
+        return np.asarray(held.tolist(), np.intp)
     if size is None:
         if layout.inputs == 1:
             raise ValueError(f"the layout {layout.name} needs group_size=…: its arrays may have unused columns")
-        count = scales[0] if len(scales) == 2 else 0
+        count = scales[0]
         if not count or inputs % count:
             raise ValueError(f"scales has the shape {scales}, which does not divide {inputs} inputs into groups")
         size = inputs // count
+    size = whole("group_size", size)
     if size < 1 or inputs % size:
         raise ValueError(f"group_size is {size}, which does not divide {inputs} inputs")
     return np.arange(inputs) // size
@@ -274,7 +278,7 @@ def _check_shapes(
     layout: Layout,
 ) -> None:
     outputs = elements[1 - layout.inputs]
-    if scales != zeros or len(scales) != 2 or scales[1 - layout.inputs] != outputs:
+    if scales != zeros or scales[1 - layout.inputs] != outputs:
         raise ValueError(
             f"the shapes do not agree: qweight holds {elements}, qzeros holds {zeros}, and scales has {scales}"
         )
