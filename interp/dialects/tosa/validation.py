@@ -5,7 +5,7 @@ The words are those of LLVM 24 (`TosaValidation.cpp`, `TosaProfileCompliance.cpp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -94,9 +94,9 @@ def target_named(words: str, module: Module) -> Target:
     ``words``: versions, levels, profiles and extensions; ``strict``. Without a profile, both. ``module`` stands for
     those of the attribute ``tosa.target_env`` of the module, if it has one.
 
-    Raises InputError for another word.
+    Raises InputError for another word, and for two versions or levels.
     """
-    given = [word for word in words.split(",") if word]
+    given = [word.strip() for word in str(words).split(",") if word.strip()]
     target = _environment(module) if "module" in given else Target()
     known = (*_VERSIONS, *_LEVELS, *PROFILES, *(each for each in EXTENSION.cases if each != "none"))
     for word in given:
@@ -105,12 +105,19 @@ def target_named(words: str, module: Module) -> Target:
                 f"{word!r} is not part of a target of TOSA", hint=f"the words are {', '.join(known)}, module and strict"
             )
     return Target(
-        next((word for word in given if word in _VERSIONS), target.version),
-        next((word for word in given if word in _LEVELS), target.level),
+        _only("version", given, _VERSIONS) or target.version,
+        _only("level", given, _LEVELS) or target.level,
         tuple(word for word in given if word in PROFILES) or target.profiles,
         (*target.extensions, *(word for word in given if word in EXTENSION.cases and word != "none")),
         "strict" in given,
     )
+
+
+def _only(what: str, given: Sequence[str], known: Container[str]) -> str | None:
+    found = list(dict.fromkeys(word for word in given if word in known))
+    if len(found) > 1:
+        raise InputError(f"a target of TOSA has one {what}, not {' and '.join(found)}")
+    return found[0] if found else None
 
 
 def _environment(module: Module) -> Target:

@@ -152,8 +152,14 @@ def test_a_module_names_its_target() -> None:
     module = f"module attributes {{tosa.target_env = #tosa.target_env<{words}>}} {{\n{_UNARY}}}"
     assert _messages(module, "module,strict") == []
     assert _messages(module.replace("bf16, ", ""), "module,strict") != []
-    with pytest.raises(hu.errors.InputError, match="'fp32' is not part of a target of TOSA"):
-        hu.tosa_problems(module, "fp32")
+    assert _messages(module, " module, strict ") == []
+    for words, message in (
+        ("fp32", "'fp32' is not part of a target of TOSA"),
+        ("1.0,8k,1.1.draft", "has one version, not 1.0 and 1.1.draft"),
+        ("8k,none", "has one level, not 8k and none"),
+    ):
+        with pytest.raises(hu.errors.InputError, match=message):
+            hu.tosa_problems(module, words)
 
 
 _BINARY = ("add", "sub", "maximum", "pow", "bitwise_and", "logical_and", "intdiv")
