@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from html import escape
 from importlib import import_module
 from math import isfinite, isinf, isnan, nan
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +18,21 @@ from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import Lower, is_torch, traced, without_tensors, wrong_factor
 from halfulp.importing.torch_programs import as_torch, exported, is_exported, named_leaves
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import numeric
 from halfulp.interp.run.shadows import Shadows, shadow_of
+from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import Value
 from halfulp.measuring.metrics import MEASURES, Metric, checked_metric
-from halfulp.running import CallKeywords, RunOptions, run_options, run_with, takes
+from halfulp.running import CallKeywords, RunOptions, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics import floats
 from halfulp.semantics.judging import as_f64, has_shadows
+
+if TYPE_CHECKING:
+    from halfulp.conformance.comparing.tosa_bounds import TosaVerdict
 
 _HEAD = (
     *("output", "type", "elements", "different", "max ulp", "mean ulp", "SQNR", "relative", "NaN in one", "poison"),
@@ -233,11 +237,13 @@ class Comparison:
     ``outputs``: an `OutputDistance` for each output.
     ``module``: the module that halfulp ran.
     ``name``: the name of the function.
+    ``verdicts``: with the bounds of TOSA, the verdict on each output of the other library; else empty.
     """
 
     name: str
     module: Module
     outputs: tuple[OutputDistance, ...]
+    verdicts: tuple[TosaVerdict, ...] = ()
 
     @property
     def different(self) -> int:
@@ -255,9 +261,16 @@ class Comparison:
 
     @property
     def _notes(self) -> list[str]:
-        """Say if no element was compared, and name the origins of poison."""
+        """Say if no element was compared, what the bounds of TOSA say, and name the origins of poison."""
         nothing = ["nothing was compared"] * (not any(output.compared for output in self.outputs))
-        return [*nothing, *(text for output in self.outputs if (text := output.poison_text()))]
+        judged = [
+            f"{output.against} is within the bounds of TOSA for '{verdict.op}' (rule {verdict.rule})"
+            if verdict.ok
+            else f"{output.against} is beyond the bounds of TOSA for '{verdict.op}' (rule {verdict.rule}): "
+            + (verdict.whole or f"{int(verdict.wrong.sum()):,} of {verdict.wrong.size:,} elements")
+            for output, verdict in zip(self.outputs, self.verdicts, strict=bool(self.verdicts))
+        ]
+        return [*nothing, *judged, *(text for output in self.outputs if (text := output.poison_text()))]
 
     def __repr__(self) -> str:
         lines = table_lines([_HEAD, *(output.row() for output in self.outputs)])
@@ -289,6 +302,7 @@ def compare(
     *args: Any,
     metric: Metric = "ulp",
     lower: Lower = "stablehlo",
+    bounds: Literal["tosa"] | None = None,
     **options: Unpack[CallKeywords],
 ) -> Comparison:
     """Run a function in JAX, or a module in torch, and in halfulp, and measure the distances of the results.
@@ -298,6 +312,8 @@ def compare(
     ``metric``: how the farthest element is chosen: by the distance in ulp ("ulp"), or by the difference ("sqnr",
     "relative", "absolute"). In ulp, numbers near 0 are far apart.
     ``lower``: the program of JAX that halfulp runs, as for `from_jax`: "stablehlo" or "iree".
+    ``bounds``: "tosa" lowers a module of torch to TOSA, and judges the results of torch by the bounds that TOSA's
+    specification allows, as `tosa_verdict` does. The module must become a single operator.
 
     {options}
 
@@ -307,11 +323,13 @@ def compare(
     those of exact real arithmetic. They are computed by another run when they are read. They are not known if the
     lowering is wrong. XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order,
     has its own elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once. The
-    parts of a complex output are two outputs, whose names end with ``.real`` and ``.imag``.
+    parts of a complex output are two outputs, whose names end with ``.real`` and ``.imag``. With ``bounds``, the result
+    has a `tosa_verdict` for each output in ``verdicts``.
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
-    Raises TypeMismatch if ``f`` is not a function, and the errors of `from_jax`, `from_torch` and `run`.
+    Raises TypeMismatch if ``f`` is not a function, Unsupported for ``bounds`` with JAX or several operators, and the
+    errors of `from_jax`, `from_torch` and `run`.
     """
     if isinstance(f, str | Module):
         raise Unsupported(
@@ -324,9 +342,16 @@ def compare(
             hint="hu.error(x, reference=y) measures how far two arrays are apart",
         )
     checked_metric(metric)
+    if bounds not in (None, "tosa"):
+        raise InputError(f"bounds is {bounds!r}, but must be 'tosa' or None")
     settings = run_options("compare", CallKeywords, options)
     if is_torch(f):
-        return _beside_torch(f, args, settings, metric)
+        return _beside_torch(f, args, settings, metric, bounds)
+    if bounds is not None:
+        raise Unsupported(
+            "TOSA has no bounds for a function of JAX",
+            hint="hu.tosa_verdict judges results of a program with one op of tosa",
+        )
     args = without_tensors(args)
     program = traced(f, args, lower)
     jax: Any = import_module("jax")
@@ -341,10 +366,12 @@ def compare(
     return _comparison(program.name, program.module, given, settings, outputs, "JAX", metric)
 
 
-def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions, metric: str) -> Comparison:
+def _beside_torch(
+    model: Any, args: Sequence[Any], options: RunOptions, metric: str, bounds: Literal["tosa"] | None
+) -> Comparison:
     torch: Any = import_module("torch")
     pytree: Any = import_module("torch.utils._pytree")
-    program = exported(model, () if is_exported(model) else args)
+    program = exported(model, () if is_exported(model) else args, bounds or "stablehlo")
     given = program.inputs(args)
     # The model may write to its arguments.
     copies = pytree.tree_map(lambda leaf: leaf.clone() if is_tensor(leaf) else leaf, pytree.tree_map(as_torch, args))
@@ -355,7 +382,22 @@ def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions, metric: 
     outputs = [
         output for value, (name, array) in zip(ours, leaves, strict=True) for output in _beside(name, value, array)
     ]
-    return _comparison(program.name, program.module, given, options, outputs, "torch", metric)
+    comparison = _comparison(program.name, program.module, given, options, outputs, "torch", metric)
+    return replace(comparison, verdicts=_verdicts(program.module, given, options, outputs)) if bounds else comparison
+
+
+def _verdicts(
+    module: Module, given: Sequence[Any], options: RunOptions, outputs: Sequence[Output]
+) -> tuple[TosaVerdict, ...]:
+    # The dialect tosa is loaded only if it is needed.
+    rules: Any = import_module("halfulp.conformance.comparing.tosa_bounds")
+    entry = find_entry(module)
+    op = rules.operator_of(entry)
+    values = [value.load() if isinstance(value, Buffer) else value for value in given_arguments(entry, given, options)]
+    found: tuple[TosaVerdict, ...] = rules.judged(
+        op, rules.operands_of(op, entry, values), [theirs for _, _, theirs in outputs]
+    )
+    return found
 
 
 def _comparison(

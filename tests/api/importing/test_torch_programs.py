@@ -112,6 +112,32 @@ def test_nested_arguments_and_results_are_flat(to: Any) -> None:
 
 
 @applied(*TORCH)
+def test_results_of_torch_are_judged_by_the_bounds_of_tosa() -> None:
+    class Near(torch().nn.Module):  # type: ignore[misc]
+        """A tanh that torch exports, and that computes another number in an element."""
+
+        def __init__(self, error: float) -> None:
+            super().__init__()
+            self.error = error
+
+        def forward(self, x: Any) -> Any:
+            y = torch().tanh(x)
+            return y if torch().compiler.is_exporting() else y + torch().tensor([0.0, self.error])
+
+    # At 0.5, an error of 4 (3 + 2 / 2) units of f32, times the magnitude of the result, 0.46, is allowed: 8.8e-7.
+    x = torch().tensor([0.25, 0.5])
+    for error, ok in ((0.0, True), (7e-7, True), (1.1e-6, False)):
+        found = hu.compare(Near(error), x, bounds="tosa")
+        assert [(each.rule, each.ok) for each in found.verdicts] == [("tanh", ok)]
+        assert ("torch is within the bounds of TOSA" if ok else "(rule tanh): 1 of 2 elements") in repr(found)
+    assert hu.compare(Near(0.0), x).verdicts == ()
+    with pytest.raises(hu.Unsupported, match="bounds for single operators"):
+        hu.compare(torch().nn.Linear(2, 2), x, bounds="tosa")
+    with pytest.raises(hu.HalfulpError, match="bounds is 'ulp'"):
+        hu.compare(Near(0.0), x, bounds="ulp")  # type: ignore[arg-type]
+
+
+@applied(*TORCH)
 def test_arrays_and_values_are_arguments() -> None:
     low = hu.convert([1.5, 2], "bf16")
     (found,) = hu.run(hu.from_torch(lambda x, y: x + y, low, low.numpy()), low, low)
