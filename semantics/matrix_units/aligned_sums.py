@@ -7,7 +7,7 @@ Arrays are [k, M, N, tiles], or broadcast to that; C and sums are [M, N, tiles].
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,6 +26,7 @@ from halfulp.fp_formats.scalar import OVERFLOW, RNE
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, level_of, shape_of
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, nan_of
+from halfulp.semantics.matrix_units.sliced_products import Aligned, sums_of_products
 
 Integers = npt.NDArray[np.int64]
 
@@ -645,11 +646,12 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
             trace.append(_exact_sum(op, a, b, c, scales))
         codes = digits.rounded(fmt).reshape(c.shape)
         # An exact zero is negative only if all terms are negative zeros.
-        minus = _negative(fmt_a, a) ^ _negative(fmt_b, b)
-        for factor in scales:
-            minus = minus ^ _negative(FORMATS[op.scale], factor)
-        minus = minus.all(axis=0) & _negative(fmt, c)
-        codes = np.where((codes == 0) & minus, fmt.sign_mask or 0, codes)
+        zero = (codes == 0) & _negative(fmt, c)
+        if zero.any():
+            minus = _negative(fmt_a, a) ^ _negative(fmt_b, b)
+            for factor in scales:
+                minus = minus ^ _negative(FORMATS[op.scale], factor)
+            codes = np.where(zero & minus.all(axis=0), fmt.sign_mask or 0, codes)
         specials = special_terms(x, y, addend, z)
         if specials is not None:
             codes = specials.into(fmt, codes, fmt.nan_code or 0)
@@ -674,16 +676,23 @@ def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowe
     are replaced later.
     """
     digits = Digits(addend.significand.size, lowest, length)
+    scaled = [products_of(*pair) for pair in zip((x, y), z, strict=True)] if z else [x, y]
+    sums = sums_of_products(*(Aligned.of(each.significand, each.exponent - each.fraction_bits) for each in scaled))
+    for total, place in _one_by_one(x, y, z) if sums is None else sums:
+        digits.add(total, place)
+    for piece, place in pieces(addend):
+        digits.add(piece, place)
+    return digits
+
+
+def _one_by_one(x: Numbers, y: Numbers, z: tuple[Numbers, ...]) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the products, times their scales, of one entry along K after the other, with their places."""
     for p, p_place in pieces(x):
         for q, q_place in pieces(y):
             products, places = p * q, p_place + q_place
             for scale in z:
                 products, places = products * scale.significand, places + scale.exponent - scale.fraction_bits
-            for product, place in zip(products, np.broadcast_to(places, products.shape), strict=True):
-                digits.add(product, place)
-    for piece, place in pieces(addend):
-        digits.add(piece, place)
-    return digits
+            yield from zip(products, np.broadcast_to(places, products.shape), strict=True)
 
 
 def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
@@ -808,11 +817,11 @@ class Digits:
         if negative.any():
             digits[:, negative] *= -1
             self._carry()
-        column = np.arange(digits.shape[1])
-        top = np.maximum(len(digits) - 1 - (digits[::-1] != 0).argmax(axis=0), 2)
+        column, nonzero = np.arange(digits.shape[1]), digits != 0
+        top = np.maximum(len(digits) - 1 - nonzero[::-1].argmax(axis=0), 2)
         first, second, third = (digits[top - step, column].view(np.uint64) for step in range(3))
-        below = np.concatenate([np.zeros((1, digits.shape[1]), np.bool_), np.logical_or.accumulate(digits != 0)])
-        rest = below[top - 2, column]
+        lowest = nonzero.argmax(axis=0)
+        rest = (lowest < top - 2) & nonzero[lowest, column]
         significand = Wide(first, second << np.uint64(32) | third) | rest.astype(np.uint64)
         return negative, significand, (top - 2) * 32 + self.lowest
 

@@ -163,6 +163,27 @@ def test_exact_and_ieee_against_fractions(op: TileOp, seeds: range, tiles: int) 
     assert sum(check(op, tiles, seed) for seed in seeds) == 8 * tiles * len(seeds)
 
 
+@pytest.mark.parametrize("types", [("f16", "f16", ""), ("f32", "bf16", ""), ("f64", "f64", ""), ("f8E5M2", "f4E2M1FN", "f8E8M0FNU")], ids=str)  # fmt: skip
+def test_exact_sums_of_many_products_against_fractions(types: tuple[str, str, str]) -> None:
+    """From many products with near exponents the sums are made by products of matrices."""
+    a, b, scale = types
+    d, rng = "f64" if a == "f64" else "f32", random.Random(f"{types}")
+    op = TileOp("dot", a, b, d, d, (2, 2, 64), 1, "mma", scale, 32 if scale else 0)
+    for number in range(2):
+        arrays = operands_of(op, 64, 3, rng)
+        for tile, side in itertools.product(range(3), arrays[:2]):
+            if tile == number:  # codes that differ in their last bits only, but for signs and zeros
+                fmt = FORMATS[a if side is arrays[0] else b]
+                kept = fmt.code_mask ^ fmt.magnitude_mask | fmt.fraction_mask
+                side[tile] = (
+                    side[tile] & kept | (fmt.bias & (fmt.magnitude_mask >> fmt.mantissa_bits)) << fmt.mantissa_bits
+                )
+                side[tile][rng.randrange(2)] = 0
+        results = models.multiply_accumulate("exact", op, *arrays)
+        for place in np.ndindex(3, 2, 2):
+            assert int(results[place]) == exact_at(op, arrays, place), (types, place)
+
+
 def test_inputs_convert_exactly() -> None:
     """The model `ieee` relies on this: the type of C has every number of the element types."""
     pairs = {(name, kind.types[2]) for kind in PLAIN for name in kind.types[:2] if name in FORMATS}

@@ -1,0 +1,78 @@
+"""Exact sums of products along K as a few products of matrices of floats.
+
+The numbers of a row of A, and of a column of B, become integers in units of the lowest place among them. Their bits are
+cut into slices of so few bits that f64 holds every sum of products of two slices: then the sums that a product of
+matrices makes are exact, in any order of additions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_HELD = 53
+"""The bits of integers that f64 holds."""
+
+
+class Aligned(NamedTuple):
+    """Numbers along the first axis as integers: ``magnitude`` times 2**``shift`` in units of 2**``place``, which has
+    one entry on the first axis. ``bits``: those that hold every integer.
+    """
+
+    magnitude: Integers
+    negative: npt.NDArray[np.bool_]
+    shift: Integers
+    place: Integers
+    bits: int
+
+    @classmethod
+    def of(cls, significand: Integers, place: Integers) -> Aligned:
+        """Return numbers, significand times 2**place. The place of a zero does not matter."""
+        magnitude, zero = np.abs(significand), significand == 0
+        place = np.broadcast_to(place, significand.shape)
+        lowest = np.where(zero, np.iinfo(np.int64).max, place).min(axis=0, keepdims=True)
+        shift = np.where(zero, 0, place - lowest)
+        _, lengths = np.frexp(magnitude.astype(np.float64))
+        whole = zero.all(axis=0, keepdims=True)
+        return cls(magnitude, significand < 0, shift, np.where(whole, 0, lowest), int((lengths + shift).max()))
+
+    def slices(self, bits: int) -> list[Floats]:
+        """Return the integers as slices of a number of bits, the lowest first, each with the sign of the number."""
+        found = []
+        for first in range(0, self.bits, bits):
+            by = self.shift - first
+            raised = self.magnitude << np.clip(by, 0, bits)  # what overflows lies above the slice
+            part = np.where(by >= 0, raised, self.magnitude >> np.clip(-by, 0, 63)) & ((1 << bits) - 1)
+            found.append(np.where(self.negative, -part, part).astype(np.float64))
+        return found
+
+
+def sums_of_products(a: Aligned, b: Aligned) -> Iterator[tuple[Integers, Integers]] | None:
+    """Return integers [M, N, tiles] below 2**62 with the places of their units, which together are the sums of the
+    products along K of A [K, M, 1, tiles] and B [K, 1, N, tiles]. None if adding one product after the other takes
+    less time.
+    """
+    depth = len(a.magnitude)
+    bits = (_HELD - depth.bit_length()) // 2
+    if -(-a.bits // bits) * -(-b.bits // bits) > depth:
+        return None
+    return _sums(_matrices(a, bits, (3, 1, 0, 2)), _matrices(b, bits, (3, 0, 2, 1)), (a.place + b.place)[0], bits)
+
+
+def _matrices(side: Aligned, bits: int, order: tuple[int, ...]) -> list[Floats]:
+    return [np.ascontiguousarray(part.transpose(order)[..., 0]) for part in side.slices(bits)]
+
+
+def _sums(left: list[Floats], right: list[Floats], place: Integers, bits: int) -> Iterator[tuple[Integers, Integers]]:
+    for level in range(len(left) + len(right) - 1):
+        pairs: list[Any] = [
+            (x, right[level - number]) for number, x in enumerate(left) if 0 <= level - number < len(right)
+        ]
+        total = sum(np.matmul(x, y).astype(np.int64) for x, y in pairs)
+        yield total.transpose(1, 2, 0), place + level * bits
