@@ -76,6 +76,19 @@ RECORDED_LANES = 256
 FEWEST_STEPS = 16
 """From so many steps on it saves time to record them at once."""
 
+
+def running(name: str, number: ty.Type, terms: Codes) -> Codes | None:
+    """Return what an op on floats gives from the first of its terms [n, lanes] to each of the next ones, as NumPy
+    computes it: apart from the bits of NaNs. None for other ops and elements.
+    """
+    combine = _RUNNING.get(_OF_FLOATS.get(name, ""))
+    if combine is None or not isinstance(number, ty.FloatType) or number.format not in _BY_NUMPY:
+        return None
+    with np.errstate(all="ignore"):
+        found: Codes = combine.accumulate(np.ascontiguousarray(terms).view(dtype_of(number.format)), axis=0)
+    return found.view(terms.dtype)
+
+
 Names = Callable[[int], Places]
 """Gives the names of the lanes when the element of that number is combined."""
 
@@ -179,12 +192,8 @@ class Fold:
     def _running(self, first: Codes, rows: Codes) -> Codes:
         """Return the accumulator at the start, and after each step, apart from the bits of NaNs."""
         terms = np.concatenate([first[np.newaxis], rows])
-        combine = _RUNNING.get(self._operation)
-        if combine is not None and isinstance(self._number, ty.FloatType) and self._number.format in _BY_NUMPY:
-            with np.errstate(all="ignore"):
-                running: Codes = combine.accumulate(terms.view(dtype_of(self._number.format)), axis=0)
-            return running.view(terms.dtype)
-        return self._running_by_scalar(terms)
+        found = running(self._name, self._number, terms)
+        return self._running_by_scalar(terms) if found is None else found
 
     def _running_by_scalar(self, terms: Codes) -> Codes:
         width = ty.width_of(self._number)

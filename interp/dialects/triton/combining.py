@@ -25,6 +25,7 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.run.evaluators import Compiler, Elementwise, OnRawSlots, evaluator_of
+from halfulp.interp.run.folding import running
 from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
@@ -426,6 +427,29 @@ def _scan_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
 # --- one after the other ----------------------------------------------------------------------------------------------
 
 
+def _prefixes(op: Operation, combine: Codewise, state: Sequence[Codes]) -> list[Codes]:
+    """Return the accumulators after each row of clean elements [rows, others], in the order of the rows. Raises
+    _Unclean.
+
+    They are guessed: by NumPy's running sums, or as if the region were associative. Then one step for all rows tells
+    whether each guess follows from the one before.
+    """
+    guess = running(f"arith.{inner_op(op)}", ty.element_type(op.operands[0].type), state[0])
+    found = [*state] if guess is None else [guess]
+    step = 1
+    while guess is None and step < len(state[0]):
+        later = combine([codes[:-step] for codes in found], [codes[step:] for codes in found])
+        found = [np.concatenate([codes[:step], rest]) for codes, rest in zip(found, later, strict=True)]
+        step *= 2
+    follows = combine([codes[:-1] for codes in found], [codes[1:] for codes in state])
+    if all(np.array_equal(codes[1:], rest) for codes, rest in zip(found, follows, strict=True)):
+        return found
+    rows = [[codes[:1] for codes in state]]
+    for place in range(1, len(state[0])):
+        rows.append(combine(rows[-1], [codes[place : place + 1] for codes in state]))
+    return [np.concatenate(each) for each in zip(*rows, strict=True)]
+
+
 class _Folding:
     """A reduction or a scan that combines the elements along an axis one after the other."""
 
@@ -433,7 +457,25 @@ class _Folding:
         shape = sizes_of(op.operands[0].type)
         self.axis = integer_of(op, "axis")
         self._kept = tuple(size for axis, size in enumerate(shape) if axis != self.axis)
+        self._op = op
         self.region = _Region(op, compiler, len(self._kept), along)
+        self._on_codes = _on_codes(op, compiler)
+
+    def prefixes(self, run: Run, values: Sequence[Value], reverse: bool) -> list[Codes] | None:
+        """Return the accumulators after each place of the axis, which is the first one, as codes; None if elements are
+        not clean, or an op fails. ``reverse``: whether the last place comes first.
+        """
+        if self._on_codes is None or any(value.poison is not None for value in values):
+            return None
+        way = slice(None, None, -1 if reverse else 1)
+        state = [np.moveaxis(value.bits, value.over_lanes + self.axis, 0)[way] for value in alike(*values)]
+        flat = [codes.reshape(len(codes), -1) for codes in state]
+        run.charge(self._op, flat[0].size)
+        try:
+            found = _prefixes(self._op, self._on_codes, flat)
+        except _Unclean:
+            return None
+        return [codes.reshape(state[0].shape)[way] for codes in found]
 
     def at(self, value: Value, place: int) -> Value:
         """Return the elements at one place of the axis."""
@@ -457,12 +499,17 @@ def _reduce_in_order(op: Operation, compiler: Compiler) -> Step:
     types = [result.type for result in op.results]
     only = sizes_of(op.operands[0].type)[folding.axis] == 1
 
+    def opened_if(value: Value) -> Value:
+        return opened(value, settings) if depends and not only else value
+
     def reduce(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+        rows = None if only or len(values) == 1 else folding.prefixes(run, values, False)
+        if rows is not None:
+            return [opened_if(Value(type_, codes[-1])) for type_, codes in zip(types, rows, strict=True)]
         found = [folding.at(value, 0) for value in values]
         if not only:
             found = folding.region.run(run, [folding.after(value) for value in values], found, captured)
-        made = [_of_type(type_, each) for type_, each in zip(types, found, strict=True)]
-        return [opened(value, settings) for value in made] if depends and not only else made
+        return [opened_if(_of_type(type_, each)) for type_, each in zip(types, found, strict=True)]
 
     return step_with_body(op, compiler, reduce, folding.region.outside)
 
@@ -472,9 +519,15 @@ def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
     depends, settings = depends_on_order(op), compiler.settings
     types, axis = [result.type for result in op.results], folding.axis
     size = sizes_of(op.operands[0].type)[axis]
-    order = range(size)[::-1] if integer_of(op, "reverse") else range(size)
+    reverse = bool(integer_of(op, "reverse"))
+    order = range(size)[::-1] if reverse else range(size)
 
     def scan(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
+        where = axis + any(value.over_lanes for value in values)
+        quick = folding.prefixes(run, values, reverse)
+        if quick is not None:
+            made = [Value(type_, np.moveaxis(codes, 0, where)) for type_, codes in zip(types, quick, strict=True)]
+            return [opened(value, settings) for value in made] if depends else made
         rows: list[list[Value]] = [[] for _ in values]
         held: list[Value] = []
         for place in order:
@@ -483,7 +536,6 @@ def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
             for row, value in zip(rows, held, strict=True):
                 row.append(value)
         along = [row[::-1] if order.step < 0 else row for row in rows]
-        where = held[0].over_lanes + axis
         made = [
             combined(run, row, type_, lambda arrays: np.stack(arrays, where))
             for row, type_ in zip(along, types, strict=True)

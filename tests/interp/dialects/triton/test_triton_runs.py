@@ -1,8 +1,10 @@
 """What single ops of Triton compute, what launches refuse, and their errors."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from tables import each_row
 
 import halfulp as hu
 from halfulp.command.main import main
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.dialects.triton import launching
 from halfulp.interp.run.shadows import shadow_of
 
@@ -123,6 +127,58 @@ BODIES: Sequence[tuple[str, Sequence[float]]] = (
 @each_row(*BODIES)
 def test_ops(body: str, expected: Sequence[float]) -> None:
     assert results(body) == list(expected)
+
+
+def test_scans_are_one_op_after_the_other() -> None:
+    """Bit for bit by the scalar functions, where the quick ways are right and where they are not."""
+    draw = np.random.default_rng(3)
+    body = (SCAN.replace("{1}", ADD) + "\n").replace("tensor<8x", "tensor<64x")
+    program = PROGRAM.replace("8", "64").replace("%64", "%8").format(body.replace("{0}", "false"), 64)
+    operations: Sequence[tuple[str, Callable[[int, int], int]]] = (
+        ("addf", lambda a, b: scalar.add(FORMATS["f32"], a, b).code),
+        ("mulf", lambda a, b: scalar.multiply(FORMATS["f32"], a, b).code),
+        ("subf", lambda a, b: scalar.subtract(FORMATS["f32"], a, b).code),
+        ("maximumf", lambda a, b: scalar.maximum(FORMATS["f32"], a, b).code),
+        ("minnumf", lambda a, b: scalar.minimum_number(FORMATS["f32"], a, b).code),
+    )
+    for special in (False, True):
+        x = draw.standard_normal(64).astype(np.float32)
+        if special:
+            x[[30, 40, 41, 60]] = 0.0, np.inf, -np.inf, np.nan
+        for (name, combine), reverse in product(operations, (False, True)):
+            y = np.zeros_like(x)
+            text = program.replace("arith.addf", f"arith.{name}")
+            hu.run(text.replace("reverse = false", f"reverse = {str(reverse).lower()}"), x, y, grid=1)
+            codes = x.view(np.uint32).tolist()[:: -1 if reverse else 1]
+            assert y.view(np.uint32).tolist()[:: -1 if reverse else 1] == list(accumulate(codes, combine)), (
+                name,
+                special,
+            )
+
+
+ARGMAX = """%v, %i = "tt.reduce"(%x, %0) <{axis = 0 : i32}> ({
+^bb0(%a: f32, %k: i32, %b: f32, %j: i32):
+  %c = arith.cmpf {0}, %a, %b : f32
+  %m = arith.select %c, %a, %b : f32
+  %n = arith.select %c, %k, %j : i32
+  tt.reduce.return %m, %n : f32, i32
+}) : (tensor<8xf32>, tensor<8xi32>) -> (f32, i32)
+%f = arith.sitofp %i : i32 to f32
+%y = tt.splat %f : f32 -> tensor<8xf32>"""
+
+
+@each_row(
+    ("oge", [1, 4, 2, 4, 3, 4, 0, -4], 1),
+    ("ogt", [1, 4, 2, 4, 3, 4, 0, -4], 5),
+    # Each comparison with NaN is false: the later element stays, whatever came before.
+    ("oge", [9, 4, 2, math.nan, 3, 4, 0, -4], 5),
+    # Not associative: only in order the fourth element meets the first one.
+    ("une", [1, 2, 2, 1, 3, 3, 4, 4], 3),
+)
+def test_reductions_of_pairs(predicate: str, x: Sequence[float], expected: int) -> None:
+    y = np.zeros(8, np.float32)
+    hu.run(PROGRAM.format(ARGMAX.replace("{0}", predicate), 8), np.array(x, np.float32), y, grid=1)
+    assert y.tolist() == [expected] * 8
 
 
 def test_what_a_user_gives_a_meaning() -> None:
