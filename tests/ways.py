@@ -60,7 +60,7 @@ LIMITS: Mapping[str, Mapping[str, int]] = {
     "halfulp explain": {"modules": 152},
     "halfulp run": {"files": 90, "modules": 124},
     "halfulp eval": {"modules": 124},
-    "halfulp diff": {"modules": 234},
+    "halfulp diff": {"modules": 235},
     "halfulp vectors": {"modules": 240},
 }
 """Upper bounds of the figures. Lower them if a change makes a way shorter."""

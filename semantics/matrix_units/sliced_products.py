@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 _HELD = 53
 """The bits of integers that f64 holds."""
+_ALONE = 1 << 18
+"""The products up to which a library of linear algebra takes one thread. It may have more threads than processors."""
 
 
 class Aligned(NamedTuple):
@@ -74,5 +76,15 @@ def _sums(left: list[Floats], right: list[Floats], place: Integers, bits: int) -
         pairs: list[Any] = [
             (x, right[level - number]) for number, x in enumerate(left) if 0 <= level - number < len(right)
         ]
-        total = sum(np.matmul(x, y).astype(np.int64) for x, y in pairs)
+        total = sum(_product(x, y).astype(np.int64) for x, y in pairs)
         yield total.transpose(1, 2, 0), place + level * bits
+
+
+def _product(x: Floats, y: Floats) -> Floats:
+    """Return the product of matrices, some rows at a time."""
+    found = np.empty((*x.shape[:-1], y.shape[-1]))
+    step = max(1, _ALONE // (y.shape[-2] * y.shape[-1]))
+    for start in range(0, x.shape[-2], step):
+        rows = slice(start, start + step)
+        np.matmul(x[:, rows], y, out=found[:, rows])
+    return found

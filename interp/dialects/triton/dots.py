@@ -27,6 +27,7 @@ from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate
@@ -56,7 +57,7 @@ def _finished(op: Operation, run: Run, settings: Settings, codes: Codes, operand
     """
     a, b, c = operands[:3]
     type_ = op.results[0].type if op.results else c.type
-    ids = np.zeros(sizes_of(type_), np.uint16)
+    ids = np.zeros(codes.shape, np.uint16)
     for value, along in ((a, -1), (b, -2), (c, None)):
         if value.poison is not None:
             found = value.poison if along is None else value.poison.max(axis=along, keepdims=True)
@@ -94,6 +95,7 @@ def _dot(op: Operation, compiler: Compiler) -> Function:
 
     def dot(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         a, b, c, *used = [read_slot(op, run, slot, type_) for slot, type_ in zip(slots, types, strict=True)]
+        a, b, c = alike(a, b, c)
         sides = [
             _as_read(value.bits, name, own)
             for value, name, own in zip((a, b), (instruction.tile.a, instruction.tile.b), names[:2], strict=True)
@@ -313,5 +315,5 @@ def _sides(
 _ORDERING = 3
 """The place of the token that an instruction waits for."""
 MMA, SCALED_MMA = _matrix_unit(False), _matrix_unit(True)
-DOT = OnValues(_dot, raw=True, no_lanes=True, of_module=True)
+DOT = OnValues(_dot, raw=True, of_module=True)
 DOT_SCALED = OnValues(_dot_scaled)

@@ -236,12 +236,18 @@ def _resized(op: Operation, run: Run, operands: Operands) -> Value:
     return reshaped(operands[0], type_, sizes_of(type_))
 
 
+def _may_reorder(op: Operation) -> bool:
+    """Tell whether a reshape leaves each element in its register of a target. Any other one is row-major."""
+    encodings = [encoding_of(value.type) for value in (*op.operands, *op.results)]
+    return "allow_reorder" in op.properties and None not in encodings and target_of(op) is not None
+
+
 def _reshape(op: Operation, settings: Settings) -> Function:
     """Return the function of a reshape. One that may reorder leaves each element in its register of a target."""
-    target, type_ = target_of(op), op.results[0].type
+    type_ = op.results[0].type
     places: npt.NDArray[np.intp] | None = None
     encodings = [encoding_of(each) for each in (op.operands[0].type, type_)]
-    if target is not None and "allow_reorder" in op.properties and None not in encodings:
+    if _may_reorder(op):
         try:
             source, result = (
                 layout_of(encoding, sizes_of(each)).elements(copies=True)
@@ -306,8 +312,7 @@ def _split(op: Operation, settings: Settings) -> Function:
 
 SPLAT, BROADCAST, _ROW_MAJOR = _moves(_splat), _moves(_broadcast), _moves(_resized)
 RESHAPE = OnValues(
-    _reshape,
-    in_lanes=lambda op, settings: None if "allow_reorder" in op.properties else _ROW_MAJOR.in_lanes(op, settings),
+    _reshape, in_lanes=lambda op, settings: None if _may_reorder(op) else _ROW_MAJOR.in_lanes(op, settings)
 )
 TRANS, CAT, JOIN, SPLIT = _moves(_trans), _moves(_cat), _moves(_join), data_movement(_split)
 

@@ -1,9 +1,9 @@
 """Programs of a launch that run together, as lanes of a batch: one call of NumPy does an op for all of them.
 
-Programs run together only where nobody can tell: they compute, load and store, without atomics, prints and dots, and
-the run keeps no marks. They must not access what another one of them writes. If they do, or if one of them fails or
-stores poison, what they stored is undone (`halfulp.interp.dialects.triton.memory.Log`), and they run one after the
-other, which gives the results and the errors.
+Programs run together only where nobody can tell: they compute, load and store, without atomics, prints and blocks of
+memory of their own, and the run keeps no marks. They must not access what another one of them writes. If they do, or if
+one of them fails or stores poison, what they stored is undone (`halfulp.interp.dialects.triton.memory.Log`), and they
+run one after the other, which gives the results and the errors.
 """
 
 from __future__ import annotations
