@@ -26,7 +26,7 @@ from halfulp.fp_formats.scalar import OVERFLOW, RNE
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, level_of, shape_of
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, nan_of
-from halfulp.semantics.matrix_units.sliced_products import Aligned, sums_of_products
+from halfulp.semantics.matrix_units.sliced_products import Aligned, in_words, sums_of_products
 
 Integers = npt.NDArray[np.int64]
 
@@ -641,10 +641,14 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
     def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y, addend = decode(fmt_a, a), decode(fmt_b, b), decode(fmt, c)
         z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
-        digits = _total(x, y, z, addend, lowest, length)
+        sums = _sums_of(x, y, z)
+        words = None if sums is None else in_words([*sums, *pieces(addend)])
+        if words is not None:
+            codes = rounded_to(fmt, words.total < 0, np.abs(words.total).view(np.uint64), words.place)
+        else:
+            codes = _total(x, y, z, addend, sums, lowest, length).rounded(fmt).reshape(c.shape)
         if trace is not None:
             trace.append(_exact_sum(op, a, b, c, scales))
-        codes = digits.rounded(fmt).reshape(c.shape)
         # An exact zero is negative only if all terms are negative zeros.
         zero = (codes == 0) & _negative(fmt, c)
         if zero.any():
@@ -671,18 +675,29 @@ def _places(op: TileOp) -> tuple[int, int]:
     return lowest, digits_between(lowest, highest)
 
 
-def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowest: int, length: int) -> Digits:
-    """Add products times their scales, and the addend; special elements may count as any number, since their results
-    are replaced later.
+def _total(
+    x: Numbers,
+    y: Numbers,
+    z: tuple[Numbers, ...],
+    addend: Numbers,
+    sums: list[tuple[Integers, Integers]] | None,
+    lowest: int,
+    length: int,
+) -> Digits:
+    """Add products times their scales, which ``sums`` may give, and the addend; special elements may count as any
+    number, since their results are replaced later.
     """
     digits = Digits(addend.significand.size, lowest, length)
-    scaled = [products_of(*pair) for pair in zip((x, y), z, strict=True)] if z else [x, y]
-    sums = sums_of_products(*(Aligned.of(each.significand, each.exponent - each.fraction_bits) for each in scaled))
     for total, place in _one_by_one(x, y, z) if sums is None else sums:
         digits.add(total, place)
     for piece, place in pieces(addend):
         digits.add(piece, place)
     return digits
+
+
+def _sums_of(x: Numbers, y: Numbers, z: tuple[Numbers, ...]) -> list[tuple[Integers, Integers]] | None:
+    scaled = [products_of(*pair) for pair in zip((x, y), z, strict=True)] if z else [x, y]
+    return sums_of_products(*(Aligned.of(each.significand, each.exponent - each.fraction_bits) for each in scaled))
 
 
 def _one_by_one(x: Numbers, y: Numbers, z: tuple[Numbers, ...]) -> Iterator[tuple[Integers, Integers]]:
@@ -702,7 +717,9 @@ def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: 
     scales = group.scales
     if rule.dot > 1:
         scales = tuple(scale._replace(significand=np.abs(scale.significand)) for scale in scales)
-    negative, significand, exponent = _total(group.a, group.b, scales, addend, *_places(op)).totals()
+    negative, significand, exponent = _total(
+        group.a, group.b, scales, addend, _sums_of(group.a, group.b, scales), *_places(op)
+    ).totals()
     sign = np.where((significand.hi | significand.lo) == 0, 0, np.where(negative, -1, 1)).reshape(c.shape)
     # The alignment of no bits gives the zeros and the special elements.
     terms = (products_by(rule, fmt, group), addend.at(np.newaxis))
@@ -767,6 +784,13 @@ def digits_between(lowest: int, highest: int) -> int:
     return (highest - lowest) // 32 + 4
 
 
+def rounded_to(fmt: FloatFormat, negative: Mask, size: Any, exponent: Integers, policy: FloatPolicy = SPEC) -> Codes:
+    """Return size * 2**exponent, with signs, as codes, rounded to nearest even. ``size`` may have two limbs."""
+    how = RoundingOptions(RNE, policy, want_flags=False)
+    packed = round_pack(fmt, negative.astype(np.uint64), size, exponent, how)
+    return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
+
+
 class Digits:
     """Exact sums, one for each column, in units of 2**lowest. Each sum is held in several digits."""
 
@@ -802,10 +826,7 @@ class Digits:
 
     def rounded(self, fmt: FloatFormat, policy: FloatPolicy = SPEC) -> Codes:
         """Return the sum of each column as a code, rounded to nearest even."""
-        negative, significand, exponent = self.totals()
-        how = RoundingOptions(RNE, policy, want_flags=False)
-        packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
-        return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
+        return rounded_to(fmt, *self.totals(), policy)
 
     def totals(self) -> tuple[Mask, Wide, Integers]:
         """Return three arrays with an entry for each column: the sign of the sum; its three leading digits, whose last

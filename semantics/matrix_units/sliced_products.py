@@ -7,7 +7,6 @@ matrices makes are exact, in any order of additions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,10 @@ Floats = npt.NDArray[np.float64]
 
 _HELD = 53
 """The bits of integers that f64 holds."""
+_WORD = 62
+"""The bits of the sums that integers of 64 bits hold, without the sign."""
+_NO_PLACE = 1 << 40
+"""The place of a zero: above that of any number."""
 _ALONE = 1 << 18
 """The products up to which a library of linear algebra takes one thread. It may have more threads than processors."""
 
@@ -55,7 +58,11 @@ class Aligned(NamedTuple):
         return found
 
 
-def sums_of_products(a: Aligned, b: Aligned) -> Iterator[tuple[Integers, Integers]] | None:
+Terms = list[tuple[Integers, Integers]]
+"""Integers, each array with the places of its units."""
+
+
+def sums_of_products(a: Aligned, b: Aligned) -> Terms | None:
     """Return integers [M, N, tiles] below 2**62 with the places of their units, which together are the sums of the
     products along K of A [K, M, 1, tiles] and B [K, 1, N, tiles]. None if adding one product after the other takes
     less time.
@@ -67,17 +74,41 @@ def sums_of_products(a: Aligned, b: Aligned) -> Iterator[tuple[Integers, Integer
     return _sums(_matrices(a, bits, (3, 1, 0, 2)), _matrices(b, bits, (3, 0, 2, 1)), (a.place + b.place)[0], bits)
 
 
+class Words(NamedTuple):
+    """Exact sums, ``total`` times 2**``place``."""
+
+    total: Integers
+    place: Integers
+
+
+def in_words(terms: Terms) -> Words | None:
+    """Return the sums of terms; None if integers of 64 bits do not hold them."""
+    zeros = [value == 0 for value, _ in terms]
+    places = [np.where(zero, _NO_PLACE, place) for zero, (_, place) in zip(zeros, terms, strict=True)]
+    lowest = np.minimum.reduce(places)
+    total = np.zeros_like(lowest)
+    for (value, _), zero, place in zip(terms, zeros, places, strict=True):
+        shift = np.where(zero, 0, place - lowest)
+        _, lengths = np.frexp(value.astype(np.float64))
+        if (lengths + shift).max() + len(terms).bit_length() > _WORD:
+            return None
+        total += value << shift
+    return Words(total, np.where(lowest == _NO_PLACE, 0, lowest))
+
+
 def _matrices(side: Aligned, bits: int, order: tuple[int, ...]) -> list[Floats]:
     return [np.ascontiguousarray(part.transpose(order)[..., 0]) for part in side.slices(bits)]
 
 
-def _sums(left: list[Floats], right: list[Floats], place: Integers, bits: int) -> Iterator[tuple[Integers, Integers]]:
+def _sums(left: list[Floats], right: list[Floats], place: Integers, bits: int) -> Terms:
+    found: Terms = []
     for level in range(len(left) + len(right) - 1):
         pairs: list[Any] = [
             (x, right[level - number]) for number, x in enumerate(left) if 0 <= level - number < len(right)
         ]
         total = sum(_product(x, y).astype(np.int64) for x, y in pairs)
-        yield total.transpose(1, 2, 0), place + level * bits
+        found.append((total.transpose(1, 2, 0), place + level * bits))
+    return found
 
 
 def _product(x: Floats, y: Floats) -> Floats:
