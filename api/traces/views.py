@@ -12,6 +12,7 @@ from math import inf, isfinite, isnan
 from sys import float_info
 from typing import Any
 
+from halfulp.interp.ir.errors import plural
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.traces.steps import Step, birth_text, listed_births
@@ -83,28 +84,40 @@ def _nodes(function: Operation) -> Iterator[tuple[Operation, str]]:
 
 def events(steps: Sequence[Step], count: int, title: str, name: str) -> dict[str, Any]:
     """Return the kept steps of a trace, of ``count`` steps in all, as trace events: a slice for each op, around the
-    steps of its regions and of the function that it calls; instant events where poison first appears; and counters of
-    the errors.
+    steps of its regions and of the function that it calls; instant events where poison first appears and where steps
+    were not kept; and counters of the errors.
 
     Time counts steps, a microsecond for each: the trace of a program is the same in every run.
     """
     listed = [_named("process_name", title), _named("thread_name", name)]
     slices: list[dict[str, Any]] = []
     around: list[tuple[tuple[int, int], dict[str, Any]]] = []
+    last = 0
     for step in steps:
+        slices += _left_out(last, step.number)
         level = (step.depth, step.site.nesting)
-        while around and (around[-1][0] > level or (around[-1][0] == level and not step.ends)):
-            _end(around.pop()[1], step.number)
-        if step.ends and around:
+        # Where steps are left out, all slices end: what follows may be in other runs of the same ops.
+        gap = step.number > last + 1
+        while around and (gap or around[-1][0] > level or (around[-1][0] == level and not step.ends)):
+            _end(around.pop()[1], last + 1)
+        last = step.number
+        if step.ends and around and around[-1][0] == level:
             around[-1][1]["args"].update(_facts(step))
         else:
             begun = {**_event("X", step.op, step.number), "cat": step.op.partition(".")[0], "args": _facts(step)}
             slices.append(begun)
             around.append((level, begun))
         slices += _moments(step)
+    slices += _left_out(last, count + 1)
     for _, begun in around:
-        _end(begun, count + 1)
+        _end(begun, last + 1)
     return {"traceEvents": [*listed, *slices], "displayTimeUnit": "ns", "otherData": {"time": "steps of the trace"}}
+
+
+def _left_out(last: int, following: int) -> Iterator[dict[str, Any]]:
+    if following - last > 1:
+        missing = plural(following - last - 1, "step")
+        yield {**_event("i", f"{missing} left out", last + 1), "s": "t"}
 
 
 def _end(begun: dict[str, Any], number: int) -> None:

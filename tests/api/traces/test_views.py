@@ -149,6 +149,32 @@ def test_events_of_a_program() -> None:
     assert call["args"]["goes to"] == "@sum"
 
 
+def test_steps_that_were_not_kept_are_named() -> None:
+    program = """
+    func.func private @g(%x: f32) -> f32 {
+      %y = arith.addf %x, %x : f32
+      return %y : f32
+    }
+    func.func @main(%x: f32, %n: index) -> f32 {
+      %c1 = arith.constant 1 : index
+      %r = scf.for %i = %c1 to %n step %c1 iter_args(%a = %x) -> f32 {
+        %z = func.call @g(%a) : (f32) -> f32
+        scf.yield %z : f32
+      }
+      return %r : f32
+    }"""
+    for count in range(4, 60, 5):
+        traced = hu.trace(program, 1.0, 21, function="main", n=count)
+        found = checked(traced.perfetto(), TRACE_EVENTS)["traceEvents"]
+        (moment,) = [each for each in found if each["ph"] == "i"]
+        assert moment["name"] == f"{traced.rows - len(traced.steps)} steps left out"
+        # The results of a call are those of its own operand.
+        for each in found:
+            if each["name"] == "func.call" and {"operand %a", "result %z"} <= {*each["args"]}:
+                values = [float(each["args"][name].partition("=")[2]) for name in ("operand %a", "result %z")]
+                assert values[1] == 2 * values[0]
+
+
 def test_poison_and_undefined_behaviour_are_events() -> None:
     poison = "func.func @f(%x: i8) -> i8 {\n  %0 = arith.addi %x, %x overflow<nsw> : i8\n  return %0 : i8\n}"
     found = checked(hu.trace(poison, 100).perfetto(), TRACE_EVENTS)
