@@ -6,13 +6,13 @@ entry of the dictionary is written ``newer(…)`` there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.attributes import DenseArrayAttr, DenseElementsAttr
+from halfulp.interp.ir.attributes import DenseArrayAttr, DenseElementsAttr, integer_of_code
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Operation, OpResult
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.ir.types import IndexType, IntegerType, MemRefType, Type, VectorType, element_type, shape_of
 
 
@@ -62,12 +62,36 @@ def _scalable_mask(op: Operation) -> str | None:
     return next((f"the mask '{type_}'" for type_ in masks), None)
 
 
-def _empty_slice(op: Operation) -> str | None:
-    source = op.operands[2].owner if isinstance(op.operands[2], OpResult) else None
-    sizes = None if source is None else source.properties.get("values")
-    if source is None or source.name != "tosa.const_shape" or not isinstance(sizes, DenseElementsAttr):
+def _sizes(value: SSAValue) -> Sequence[int] | None:
+    """Return the sizes of a shape that `tosa.const_shape` makes, of which -1 is open; None for any other."""
+    maker = value.owner if isinstance(value, OpResult) else None
+    given = None if maker is None or maker.name != "tosa.const_shape" else maker.properties.get("values")
+    if not isinstance(given, DenseElementsAttr):
         return None
-    return "a size of 0" if (sizes.codes == 0).any() else None
+    return [integer_of_code(int(code), element_type(given.type)) for code in given.array().reshape(-1)]
+
+
+def _slice_outside(op: Operation) -> str | None:
+    """A slice must be inside of the operand, and have the sizes of the result. MLIR 22 checks only the ranks."""
+    whole, made = shape_of(op.operands[0].type), shape_of(op.results[0].type)
+    starts, sizes = (_sizes(value) for value in op.operands[1:])
+    for word, given, least in (("start", starts, 0), ("size", sizes, 1)):
+        wrong = next((each for each in given or () if each < least and each != -1), None)
+        if wrong is not None:
+            return f"a {word} of {wrong}"
+    if sizes is None:
+        return None
+    # With an open size, MLIR 24 compares none.
+    if (
+        made is not None
+        and -1 not in sizes
+        and not (len(made) == len(sizes) and all(one in (None, size) for size, one in zip(sizes, made, strict=True)))
+    ):
+        return f"the sizes {list(sizes)} for the result '{op.results[0].type}'"
+    for axis, (start, size, length) in enumerate(zip(starts or (), sizes, whole or (), strict=False)):
+        if length is not None and -1 not in (start, size) and start + size > length:
+            return f"the end {start + size} of axis {axis}, which has the size {length},"
+    return None
 
 
 def _empty_shape(op: Operation) -> str | None:
@@ -103,7 +127,7 @@ CHANGES: tuple[Change, ...] = (
     ),
     Change(Schema.LLVM24, ("tensor.expand_shape",), _other_output_shape),
     Change(Schema.MLIR22, ("memref.cast",), _cast_to_itself),
-    Change(Schema.LLVM24, ("tosa.slice",), _empty_slice),
+    Change(Schema.LLVM24, ("tosa.slice",), _slice_outside),
     Change(Schema.LLVM24, ("tosa.concat_shape",), _empty_shape),
     Change(Schema.MLIR22, ("vector.step",), _counted_in_integers),
     Change(

@@ -45,6 +45,17 @@ OLDER = {
     "tosa.slice %t, %p, %p : (tensor<4xf32>, !tosa.shape<1>, !tosa.shape<1>) -> tensor<4xf32>": (
         "a size of 0 of 'tosa.slice'"
     ),
+    **{
+        f"tosa.slice %t, %{start}, %{size} : (tensor<4xf32>, !tosa.shape<1>, !tosa.shape<1>) -> {result}": (
+            f"{said} of 'tosa.slice'"
+        )
+        for start, size, result, said in (
+            ("minus2", "p2", "tensor<2xf32>", "a start of -2"),
+            ("p", "minus2", "tensor<?xf32>", "a size of -2"),
+            ("p", "p2", "tensor<3xf32>", "the sizes [2] for the result 'tensor<3xf32>'"),
+            ("p3", "p2", "tensor<*xf32>", "the end 5 of axis 0, which has the size 4,"),
+        )
+    },
     "tensor.expand_shape %t [[0, 1]] output_shape [2, 3] : tensor<4xf32> into tensor<2x2xf32>": (
         "output_shape at pos 1 of 'tensor.expand_shape'"
     ),
@@ -54,7 +65,11 @@ OLDER = {
 }
 """Ops that mlir-opt 22.1.8 accepts, and torch-mlir 24.0.0git and mlir-opt 24.0.0 reject."""
 
-BOTH = ("arith.select %c, %z, %z : i0", "arith.constant 0 : i0", "vector.step : vector<4xindex>", CONTRACT)
+OPEN_SLICE = (
+    "tosa.slice %t, %minus1, %p3 : (tensor<4xf32>, !tosa.shape<1>, !tosa.shape<1>) -> tensor<3xf32>",
+    "tosa.slice %t, %p3, %minus1 : (tensor<4xf32>, !tosa.shape<1>, !tosa.shape<1>) -> tensor<2xf32>",
+)
+BOTH = (*OPEN_SLICE, "arith.select %c, %z, %z : i0", "arith.constant 0 : i0", "vector.step : vector<4xindex>", CONTRACT)
 
 
 def program(op: str) -> str:
@@ -66,6 +81,9 @@ def program(op: str) -> str:
     shapes = (
         '%p = "tosa.const_shape"() <{values = dense<0> : tensor<1xindex>}> : () -> !tosa.shape<1>\n'
         '%q = "tosa.const_shape"() <{values = dense<> : tensor<0xindex>}> : () -> !tosa.shape<0>\n'
+    ) + "".join(
+        f'%{name} = "tosa.const_shape"() <{{values = dense<{size}> : tensor<1xindex>}}> : () -> !tosa.shape<1>\n'
+        for name, size in (("minus1", -1), ("minus2", -2), ("p2", 2), ("p3", 3))
     )
     before = shapes if op.startswith("tosa") else ""
     return f"func.func @f({arguments}) {{\n  {before}{result}{op}\n  return\n}}\n"
