@@ -192,16 +192,22 @@ class Band:
         count, tiny = self.mid.shape[-1], TINY[self.digits]
         flushed = self.flushed or other.flushed
         rad = gamma(count, self.unit) * (self.size @ other.size) + count * tiny * (2 if flushed else self.unit)
-        if flushed:
-            rad = rad + self._subnormal() @ other.size + self.size @ other._subnormal()
+        one, two = (each._subnormal() if flushed else None for each in (self, other))
+        if one is not None:
+            rad = rad + one @ other.size
+        if two is not None:
+            rad = rad + self.size @ two
         if self.rad.any():
             rad = rad + np.broadcast_to(self.rad, self.mid.shape) @ other.size
         if other.rad.any():
             rad = rad + np.abs(self.mid) @ np.broadcast_to(other.rad, other.mid.shape)
         return Band(mid, rad * _SLACK, self.digits)
 
-    def _subnormal(self) -> Array:
-        return np.where(np.abs(self.mid) < TINY[self.digits], np.abs(self.mid), 0)
+    def _subnormal(self) -> Array | None:
+        """Return the magnitudes of the subnormal numbers, and 0 for others; None if all are 0."""
+        size = np.abs(self.mid)
+        small = size < TINY[self.digits]
+        return np.where(small, size, 0) if (small & (size > 0)).any() else None
 
     def apply(self, move: Callable[[Array], Array]) -> Band:
         """Return the numbers moved: reshaped, transposed, chosen."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.aten.bands import TINY, Array, Axes, Band, gamma
-from halfulp.aten.calls import Call, Exact, Expected, NotJudged, Within
+from halfulp.aten.calls import Call, Exact, Expected, Inside, NotJudged, Within
 from halfulp.aten.elementwise import Rule
 
 # --- reductions -------------------------------------------------------------------------------------------------------
@@ -208,9 +208,14 @@ def with_addend(addend: str, first: str, second: str, batches: bool = False) -> 
         if beta == 0:
             return [Within(found)]
         other = call.band(addend)
-        return [Within(found + (other if beta == 1 else other * beta))]
+        return [Within(_beside(found, other if beta == 1 else other * beta, call.array(first).shape[-1]))]
 
     return rule
+
+
+def _beside(products: Band, addend: Band, count: int) -> Band:
+    """Return sums of so many products and an addend, which may be added first or between two products."""
+    return (products + addend).within(gamma(count, products.unit) * addend.size)
 
 
 def outer(call: Call) -> Sequence[Expected]:
@@ -222,7 +227,8 @@ def linear(call: Call) -> Sequence[Expected]:
     """Return x · weightᵀ + bias."""
     name = "self" if "self" in call.arguments else "input"
     found = multiplied(call.band(name), call.band("weight").apply(np.transpose))
-    return [Within(found + call.band("bias") if call.has("bias") else found)]
+    count = call.array(name).shape[-1]
+    return [Within(_beside(found, call.band("bias"), count) if call.has("bias") else found)]
 
 
 # --- convolutions -----------------------------------------------------------------------------------------------------
@@ -340,7 +346,8 @@ def convolution(call: Call) -> Sequence[Expected]:
     else:
         found = _convolved(x, weight, stride, padding, dilation, groups)
     if call.has("bias"):
-        found = found + call.band("bias").apply(lambda a: a.reshape(-1, *(1,) * rank))
+        bias = call.band("bias").apply(lambda a: a.reshape(-1, *(1,) * rank))
+        found = _beside(found, bias, weight.mid.size // max(bias.mid.size, 1))
     return [Within(found)]
 
 
@@ -489,24 +496,19 @@ def layer_norm_backward(call: Call) -> Sequence[Expected]:
     first = weighted.sum(axes, True) * (1.0 / count)
     second = hat * ((weighted * hat).sum(axes, True) * (1.0 / count))
     found = (weighted - first - second) * inverse
+    # ATen computes a · grad + b · x + c, b = (mean · Σ grad - Σ grad · x) · a³ / n, c = -b · mean - a · Σ grad / n.
+    parts = (np.abs(x.mid) + np.abs(mean.mid)) * np.abs(inverse.mid)
+    terms = parts * np.sum(weighted.size * parts, axis=axes, keepdims=True) / count
     found = found.within(
-        8
-        * x.unit
-        * (weighted.size + np.abs(first.mid) + np.abs(second.mid) + _cross(second, x, mean, inverse))
+        (8 * x.unit * (weighted.size + np.abs(first.mid) + np.abs(second.mid)) + gamma(count + 8, x.unit) * terms)
         * inverse.size
     )
     rest = tuple(range(x.mid.ndim - len(axes)))
     wanted = call["output_mask"]
-    parts = [Within(found, "approximation"), Within((grad * hat).sum(rest)), Within(grad.sum(rest))]
-    return [part if want else None for part, want in zip(parts, wanted, strict=True)]
-
-
-def _cross(second: Band, x: Band, mean: Band, inverse: Band) -> Array:
-    """Return the size of the terms of a kernel that multiplies x and the mean apart."""
-    hat = np.abs((x.mid - mean.mid) * inverse.mid)
-    parts = (np.abs(x.mid) + np.abs(mean.mid)) * np.abs(inverse.mid)
-    size: Array = np.abs(second.mid) * parts / np.maximum(hat, 1e-30)
-    return size
+    # The gradient of the weight is Σ grad · (a · x - a · mean).
+    scaled = hat.within(2 * x.unit * parts)
+    gradients = [Within(found, "approximation"), Within((grad * scaled).sum(rest)), Within(grad.sum(rest))]
+    return [each if want else None for each, want in zip(gradients, wanted, strict=True)]
 
 
 def _channels(rank: int) -> Callable[[Array], Array]:
@@ -578,11 +580,27 @@ def softened(x: Band, axis: int) -> Band:
 
 def softmax(call: Call) -> Sequence[Expected]:
     """Return a softmax."""
-    x, axis = call.band("self"), int(call["dim"])
-    found = softened(x, axis)
-    if call.name == "_safe_softmax":  # a row of -inf gives zeros
-        found = found.where(np.asarray(~np.isneginf(x.mid).all(axis, keepdims=True)), 0.0)
-    return [Within(found, "approximation")]
+    axis = int(call["dim"])
+
+    def whole() -> Within:
+        x = call.band("self")
+        found = softened(x, axis)
+        if call.name == "_safe_softmax":  # a row of -inf gives zeros
+            found = found.where(np.asarray(~np.isneginf(x.mid).all(axis, keepdims=True)), 0.0)
+        return Within(found, "approximation")
+
+    given = call.parts("self")
+    if given is None or axis % max(call["self"].ndim, 1) == 0:
+        return [whole()]
+
+    def part(cut: slice) -> tuple[Array, Array]:
+        mid = given(cut)
+        mid -= np.max(mid, axis=axis, keepdims=True)
+        np.exp(mid, out=mid)
+        mid /= mid.sum(axis, keepdims=True)
+        return mid, mid * (2 * EXP_ULPS * 2.0**-24)  # the error of the exp alone: an ulp is up to two units
+
+    return [Inside(part, "approximation", whole)]
 
 
 @np.errstate(all="ignore")

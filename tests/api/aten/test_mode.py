@@ -14,7 +14,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.aten.bands import Band, gamma
-from halfulp.aten.calls import Exact, Within, judge
+from halfulp.aten.calls import Call, Exact, Inside, Within, converted, judge
 from halfulp.aten.mode import RULES, VIEWS, _plain_name
 
 TORCH = pytest.mark.torch
@@ -67,6 +67,34 @@ def test_steps_of_f32_stay_in_the_band_of_a_formula() -> None:
     outside = [name for name, (band, got) in found.items() if not (np.abs(got - band.mid) <= band.rad).all()]
     assert not outside
     assert (found["products"][0].rad < 1e-4).all()
+
+
+def fits(rule: str, x: Any, **arguments: Any) -> float:
+    """Return the largest share of a whole band that its part has: 1 or less if the part is inside."""
+    (inside,) = RULES[rule](Call(rule, {"self": torch().from_numpy(x), **arguments}, [torch().from_numpy(x)]))
+    assert isinstance(inside, Inside)
+    with np.errstate(all="ignore"):
+        mid, rad = inside.part(slice(None))
+        whole = inside.otherwise().band
+        return float(np.max((np.abs(mid - whole.mid) + rad)[rad > 0] / whole.rad[rad > 0]))
+
+
+@TORCH
+def test_a_part_that_is_judged_first_is_inside_of_the_band() -> None:
+    rng = np.random.default_rng(4)
+    x = (rng.standard_normal((8, 500)) * np.exp2(rng.integers(-20, 7, (8, 500)))).astype(np.float32)
+    assert 0.7 < fits("gelu", x, approximate="none") < 1
+    assert 0.7 < fits("silu", x) < 1
+    assert 0.05 < fits("_softmax", x, dim=1) < 1  # the whole band has the errors of 500 additions, too
+
+
+def test_f32_is_rounded_to_f16_as_convert_rounds() -> None:
+    """All numbers of f16 and their midpoints, and the neighbours of these."""
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    x = np.concatenate([halves, (halves[1:] + halves[:-1]) / 2, [65520, 1e9, np.inf]]).astype(np.float32)
+    x = np.concatenate([x, np.nextafter(x, 0), np.nextafter(x, np.inf)])
+    x = np.concatenate([x, -x])
+    assert (hu.convert(x, "f16", profile="torch").bits == converted(x, np.float16).view(np.uint16)).all()
 
 
 def test_a_product_of_matrices_of_bf16_sums_is_outside() -> None:
@@ -247,6 +275,21 @@ def test_all_ops_of_a_training_step_are_judged_and_explained(dtype: str) -> None
     assert {"aten.addmm", "aten.native_layer_norm_backward", "aten.gelu_backward", "aten.addcdiv_"} <= {
         op.name for op in seen.ops
     }
+
+
+@TORCH
+def test_kernels_that_add_an_addend_first_or_multiply_the_mean_apart_are_explained() -> None:
+    addend = torch().tensor([[1.0]])
+    ones = torch().full((1, 2), 2.0**-12)
+    column = torch().full((2, 1), 2.0**-12 * 1.01)
+    first = 1 + 2.0**-22  # both sums are rounded up; all products first would give 1 + 2**-23
+    call = Call("addmm", {"self": addend, "mat1": ones, "mat2": column}, [torch().tensor([[first]])])
+    assert judge(RULES["addmm"](call), call.results).kind == "order"
+    with hu.torch_mode() as seen:
+        for x in 1.27, 3.3, -100.1:
+            weight, bias, given = (torch().tensor([each], requires_grad=True) for each in (-8.4784, -1.7658, x))
+            torch().nn.functional.layer_norm(given, (1,), weight, bias).backward(torch().ones(1))
+    assert seen.first is None
 
 
 @TORCH
