@@ -25,7 +25,7 @@ from halfulp.interp.bytecode.encoding import (
 from halfulp.interp.bytecode.fields import Codec, Thing, boolean
 from halfulp.interp.bytecode.numbering import code_of, layout_of, read_segments
 from halfulp.interp.declare.declarations import OpDefinition, Schema
-from halfulp.interp.declare.operands import add_defaults
+from halfulp.interp.declare.operands import add_defaults, removed
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.base import FileLineCol, Place, UnknownLoc
@@ -123,7 +123,7 @@ class OpName:
 
     ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: for each
     combination of parts that an op may have: the number of bytes between location and operands of the first op that has
-    it, and the parts that these bytes encode.
+    it, and the parts that these bytes encode. ``late``: its properties are laid out with the late ones.
     """
 
     name: str
@@ -131,6 +131,7 @@ class OpName:
     registered: bool
     definition: OpDefinition | None
     plain: bool
+    late: bool = False
     known: dict[int, dict[str, at.Attribute]] = field(default_factory=dict)
     like: dict[int, tuple[int, dict[bytes, Likeness]]] = field(default_factory=dict)
 
@@ -153,8 +154,6 @@ class FileIndex:
         self.file = file
         self.version = file.version
         self.schema = schema
-        #: Whether ops have the properties that the first builds of the version do not have; None until an op tells it.
-        self.late: bool | None = None
         self.registry = registry
         self.allow_unregistered = allow_unregistered
         self.resources = Resources()
@@ -547,15 +546,22 @@ class FileIndex:
         assert definition is not None
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
         try:
-            properties = self._laid_out(op, definition, self.late is True)
-        except BytecodeError:
-            # The first op is a module, by whose properties the builds differ.
-            if self.late is not None or not any(prop.late for prop in definition.properties):
+            properties = self._laid_out(op, definition, op.late)
+        except BytecodeError as error:
+            # Builds of one version differ. The number of properties tells which layout it is, since each one is at
+            # least a number.
+            if op.known or self.schema == min(Schema) or not any(prop.late for prop in definition.properties):
                 raise
             self.cursor = self._blob(number, cursor, start)
-            properties = self._laid_out(op, definition, late=True)
-            self.late = True
-        self.late = self.late is True
+            try:
+                properties = self._laid_out(op, definition, late=True)
+            except BytecodeError:
+                raise error from None
+            op.late = True
+        for prop in removed(definition, self.schema):
+            if prop.renewed is not None and properties.get(prop.renewed[0]) == prop.renewed[1]:
+                del properties[prop.renewed[0]]
+                properties[prop.name] = at.UnitAttr()
         add_defaults(definition, properties)
         self.cursor = outer
         return properties

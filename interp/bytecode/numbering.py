@@ -34,8 +34,8 @@ from halfulp.interp.bytecode.fields import (
     write_bits,
 )
 from halfulp.interp.bytecode.vhlo_codes import FIELDS as VHLO_FIELDS
-from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
-from halfulp.interp.declare.operands import SEGMENTS, all_operands
+from halfulp.interp.declare.declarations import OpDefinition, Property, Schema, Trait
+from halfulp.interp.declare.operands import SEGMENTS, all_operands, removed
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr, StringAttr
 from halfulp.interp.ir.base import FileLineCol, Position
@@ -181,6 +181,9 @@ class Layout(NamedTuple):
     numbers: tuple[str, ...] = ()
 
 
+_LAST = frozenset(("dlti",))  # so that the builds at hand, which do not have it, read the properties before it
+
+
 @lru_cache(maxsize=4096)
 def _late_names(definition: OpDefinition) -> frozenset[str]:
     return frozenset(prop.name for prop in definition.properties if prop.late)
@@ -189,12 +192,12 @@ def _late_names(definition: OpDefinition) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def layout_of(definition: OpDefinition, schema: Schema, version: int, late: bool = False) -> Layout:
     """Return the layout of an op's properties that MLIR of this schema writes, in this version of the
-    bytecode format. ``late``: with the properties that the first builds of the schema's version do not have.
+    bytecode format. ``late``: with the properties that some builds of the schema's version do not have.
     """
     fields = [
         (prop.name, not prop.optional and prop.default is None)
         for prop in definition.properties
-        if prop.since <= schema and late >= prop.late and not prop.flag and not prop.number and not prop.groups
+        if prop.is_in(schema) and late >= prop.late and not prop.flag and not prop.number and not prop.groups
     ]
     flags = tuple(prop.name for prop in definition.properties if prop.flag)
     numbers = tuple(prop.name for prop in definition.properties if prop.number)
@@ -204,8 +207,8 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int, late: bool
     if version < encoding.SEGMENT_ARRAYS:
         fields += [(name, True) for name, _ in segments]
         segments = []
-    last = _late_names(definition)
-    return Layout(tuple(sorted(fields, key=lambda field: (field[0] in last, field))), tuple(segments), flags, numbers)
+    fields.sort(key=lambda field: (field[0] in _LAST, field))
+    return Layout(tuple(fields), tuple(segments), flags, numbers)
 
 
 def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
@@ -281,15 +284,26 @@ class NumberedEntry:
 
 
 class NameEntry(NumberedEntry):
-    """The name of an op. ``layout``: the layout of its native properties; None if it has none."""
+    """The name of an op. ``layout``: the layout of its native properties; None if it has none. ``gone``: properties
+    that the schema has as plain attributes; ``renewed``: those that it has as a value of another property.
+    """
 
-    __slots__ = ("definition", "layout", "mnemonic")
+    __slots__ = ("definition", "gone", "layout", "mnemonic", "renewed")
 
-    def __init__(self, dialect: int, mnemonic: str, definition: OpDefinition | None, layout: Layout | None) -> None:
+    def __init__(
+        self,
+        dialect: int,
+        mnemonic: str,
+        definition: OpDefinition | None,
+        layout: Layout | None,
+        old: Sequence[Property],
+    ) -> None:
         super().__init__(dialect, [], True)
         self.mnemonic = mnemonic
         self.definition = definition
         self.layout = layout
+        self.gone = tuple(prop.name for prop in old if prop.renewed is None)
+        self.renewed = {prop.name: prop.renewed for prop in old if prop.renewed is not None}
 
 
 # The entry of each property, None for an absent one; then the bytes of the numbers of operands.
@@ -416,11 +430,11 @@ class Numbering:
             self._next_value += 1
             types.append(self.member(result.type))
         attributes = None
-        if operation.attributes or name.layout is None:
+        if operation.attributes or name.layout is None or name.gone:
             attributes = self._dictionary(operation, name)
         properties: Properties | None = None
         if name.layout is not None:
-            properties = self._properties(operation, name.layout)
+            properties = self._properties(operation, name, name.layout)
         elif operation.raw_properties is not None:
             self._check_raw(operation)
             properties = (self.member(operation.raw_properties),)
@@ -441,18 +455,23 @@ class Numbering:
         definition = operation.definition
         layout = None
         if definition is not None and definition.has_properties and self.version >= encoding.NATIVE_PROPERTIES:
-            layout = layout_of(definition, self.schema, self.version, self._uses_late)
+            layout = layout_of(definition, self.schema, self.version, operation.name in self._use_late)
             if layout == Layout(()):
                 # All its properties are newer than the schema.
                 layout = None
-        entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout)
+        old = () if definition is None else removed(definition, self.schema)
+        entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout, old)
         return entry
 
     @cached_property
-    def _uses_late(self) -> bool:
-        """Whether an op has a property that the first builds of the version do not have."""
-        return self.schema > min(Schema) and any(
-            op.properties.keys() & _late_names(op.definition) for op in self._module.walk() if op.definition is not None
+    def _use_late(self) -> frozenset[str]:
+        """The names of ops that have a property which some builds of the version do not have."""
+        if self.schema == min(Schema):
+            return frozenset()
+        return frozenset(
+            op.name
+            for op in self._module.walk()
+            if op.definition is not None and op.properties.keys() & _late_names(op.definition)
         )
 
     def _dictionary(self, operation: Operation, name: NameEntry) -> NumberedEntry | None:
@@ -461,28 +480,39 @@ class Numbering:
         if operation.properties and name.layout is None:
             assert name.definition is not None
             new = {prop.name for prop in name.definition.properties if prop.since > self.schema}
-            kept = {key: value for key, value in operation.properties.items() if key not in new}
-            attributes = {**kept, **attributes}
+            values = self._renewed(operation, name)
+            attributes = {**{key: value for key, value in values.items() if key not in new}, **attributes}
+        else:
+            gone = {key: operation.properties[key] for key in name.gone if key in operation.properties}
+            attributes = {**gone, **attributes}
         return self.entry(at.DictionaryAttr.of(attributes)) if attributes else None
 
-    def _properties(self, operation: Operation, layout: Layout) -> Properties:
-        values = operation.properties
+    def _renewed(self, operation: Operation, name: NameEntry) -> Mapping[str, at.Attribute]:
+        """Return the properties of an op under the names of the schema."""
+        values: Mapping[str, at.Attribute] = operation.properties
+        for old, (new, attribute) in name.renewed.items():
+            if old in values:
+                values = {**{key: value for key, value in values.items() if key != old}, new: attribute}
+        return values
+
+    def _properties(self, operation: Operation, name: NameEntry, layout: Layout) -> Properties:
+        values = self._renewed(operation, name)
         found: list[NumberedEntry | bytes | None] = []
-        for name, required in layout.fields:
-            attribute = values.get(name)
+        for key, required in layout.fields:
+            attribute = values.get(key)
             if attribute is None and required:
                 raise Unsupported(
-                    f"'{operation.name}' has no '{name}', which bytecode must have",
+                    f"'{operation.name}' has no '{key}', which bytecode must have",
                     location=operation.location,
                     op=operation.name,
                 )
             found.append(None if attribute is None else self.member(attribute))
-        tail = bytes(isinstance(values.get(name), at.UnitAttr) for name in layout.flags)
-        for name in layout.numbers:
-            number = values.get(name)
+        tail = bytes(isinstance(values.get(key), at.UnitAttr) for key in layout.flags)
+        for key in layout.numbers:
+            number = values.get(key)
             tail += varint(number.value if isinstance(number, at.IntegerAttr) else 0)
         if layout.segments or layout.flags or layout.numbers:
-            found.append(b"".join((tail, *(segments_of(values.get(name)) for name, _ in layout.segments))))
+            found.append(b"".join((tail, *(segments_of(values.get(key)) for key, _ in layout.segments))))
         return tuple(found)
 
     # Attributes, types and dialects.

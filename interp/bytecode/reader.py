@@ -431,13 +431,16 @@ class Body:
                     start,
                 )
             else:
+                properties = self.index.properties_of(name, number, cursor, start)
                 for attribute in attributes:
-                    if is_inherent(definition, attribute):
+                    if is_inherent(definition, attribute, self.index.schema, name.late):
                         cursor.fail(
                             f"op '{name.name}': '{attribute}' is among the attributes, but belongs to the properties",
                             start,
                         )
-                return self.index.properties_of(name, number, cursor, start), None
+                if attributes:  # Some are properties in other builds and versions.
+                    move_inherent(definition, properties, attributes)
+                return properties, None
         if definition is not None:
             if isinstance(raw, at.DictionaryAttr) and not attributes.keys() & raw.mapping.keys():
                 self.index.spend(len(raw.entries), start)

@@ -247,13 +247,14 @@ class Property:
     the generic form prints the default, and the custom form omits it.
     ``optional``: True if the property may be absent.
     ``elided``: the value that the custom form leaves out of its dictionary, since an absent property means the same.
-    ``since``: the schema that introduced it.
+    ``since``: the schema that introduced it. ``until``: the first schema that does not have it any more; None if all
+    later ones have it. There it is an attribute like any other, or the value ``renewed`` of a property of another name.
     ``flag``: True if MLIR stores the property as a truth value and not as an attribute: it is ``unit`` for true, else
     ``false``. It is always stored.
     ``number``: True if MLIR stores the property as a number and not as an attribute. It has a ``default``.
     ``groups``: the number of declared results, if the property says how many results each of them has.
     ``late``: True if builds of the schema's version are in use that do not have the property. Their bytecode is read,
-    and is written where the property is absent.
+    and is written where no op of the name has the property.
     """
 
     name: str
@@ -262,6 +263,8 @@ class Property:
     default: int | Attribute | None = None
     elided: Attribute | None = None
     since: Schema = Schema.MLIR22
+    until: Schema | None = None
+    renewed: tuple[str, Attribute] | None = None
     flag: bool = False
     number: bool = False
     groups: int = 0
@@ -275,6 +278,10 @@ class Property:
             assert isinstance(self.kind, EnumDefinition)
             implied = self.kind.attribute(implied)
         object.__setattr__(self, "implied", implied)
+
+    def is_in(self, schema: Schema) -> bool:
+        """Tell whether MLIR of this schema has the property."""
+        return self.since <= schema and (self.until is None or schema < self.until)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 
-from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, SuccessorSlot, Trait
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Schema, Slot, SuccessorSlot, Trait
 from halfulp.interp.ir.attributes import Attribute, BoolAttr, DenseArrayAttr
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
@@ -22,10 +22,21 @@ def move_inherent(definition: OpDefinition, properties: dict[str, Attribute], at
     add_defaults(definition, properties)
 
 
-def is_inherent(definition: OpDefinition, name: str) -> bool:
-    """Tell whether an attribute of that name is a property of the op."""
+def is_inherent(definition: OpDefinition, name: str, schema: Schema | None = None, late: bool = True) -> bool:
+    """Tell whether an attribute of that name is a property of the op, in MLIR of this schema or in any; with those that
+    some builds do not have if ``late``.
+    """
     sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
-    return definition.property_named(name) is not None or (sized and name == SEGMENTS)
+    prop = definition.property_named(name)
+    return (prop is not None and late >= prop.late and (schema is None or prop.is_in(schema))) or (
+        sized and name == SEGMENTS
+    )
+
+
+@cache
+def removed(definition: OpDefinition, schema: Schema) -> tuple[Property, ...]:
+    """Return the properties that MLIR of this schema no longer has."""
+    return tuple(prop for prop in definition.properties if prop.until is not None and prop.until <= schema)
 
 
 def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:

@@ -290,6 +290,7 @@ for _name, _smallest in (("min", True), ("max", False)):
     )
 _AT_MAP = "$memref `` custom<AffineMapOfSSAIds>($indices, $map) attr-dict `:` type($memref)"
 _MAP = d.Property("map", d.AFFINE_MAP_ATTR)
+_ALIGNMENT = d.Property("alignment", d.INTEGER_64_ATTR, optional=True, since=d.Schema.LLVM24, late=True)
 _INDICES = d.variadic("indices", d.INDEX)
 
 affine.op(
@@ -297,7 +298,7 @@ affine.op(
     _AT_MAP,
     operands=(d.Slot("memref", MEMREF), _INDICES),
     results={"result": d.ANY},
-    properties=(_MAP,),
+    properties=(_MAP, _ALIGNMENT),
     type_rules=(d.inferred_type("result", "memref", element_type),),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.load, 1, memory, memref_in_lanes.load),
@@ -306,7 +307,7 @@ affine.op(
     "store",
     f"$value `,` {_AT_MAP}",
     operands=(d.Slot("value", d.ANY), d.Slot("memref", MEMREF), _INDICES),
-    properties=(_MAP,),
+    properties=(_MAP, _ALIGNMENT),
     type_rules=(d.inferred_type("value", "memref", element_type),),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.store, 2, memory, memref_in_lanes.store),
@@ -316,7 +317,7 @@ affine.op(
     f"{_AT_MAP} `,` type($result)",
     operands=(d.Slot("memref", MEMREF), _INDICES),
     results={"result": d.VECTOR},
-    properties=(_MAP,),
+    properties=(_MAP, _ALIGNMENT),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.load_vector, 1),
 )
@@ -324,7 +325,7 @@ affine.op(
     "vector_store",
     f"$value `,` {_AT_MAP} `,` type($value)",
     operands=(d.Slot("value", d.VECTOR), d.Slot("memref", MEMREF), _INDICES),
-    properties=(_MAP,),
+    properties=(_MAP, _ALIGNMENT),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.store_vector, 2),
 )

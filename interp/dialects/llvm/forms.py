@@ -89,6 +89,11 @@ UNNAMED_ADDRESS = EnumDefinition(
     "LLVM GlobalValue UnnamedAddr", {"": 0, "local_unnamed_addr": 1, "unnamed_addr": 2}, storage_width=64
 )
 VISIBILITY = EnumDefinition("LLVM GlobalValue Visibility", {"": 0, "hidden": 1, "protected": 2}, storage_width=64)
+TLS_MODE = EnumDefinition(
+    "::mlir::LLVM::tls_mode::TLSMode",
+    {"": 0, "generaldynamic": 1, "localdynamic": 2, "initialexec": 3, "localexec": 4},
+    storage_width=64,
+)
 INTEGER_PREDICATE = EnumDefinition("llvm.icmp comparison predicate", CMPI_PREDICATE.cases, storage_width=64)
 FLOAT_PREDICATE = EnumDefinition(
     "llvm.fcmp comparison predicate",
@@ -299,7 +304,8 @@ ADDRESS = CustomForm(_parse_address, _print_address)
 # --- globals ----------------------------------------------------------------------------------------------------------
 
 _GLOBAL_WRITTEN = (
-    "sym_name", "global_type", "constant", "value", "linkage", "unnamed_addr", "thread_local_", "visibility_", "comdat",
+    "sym_name", "global_type", "constant", "value", "linkage", "unnamed_addr", "thread_local_", "tls_mode",
+    "visibility_", "comdat",
 )  # fmt: skip
 
 
@@ -310,7 +316,13 @@ def _parse_global(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         "visibility_": optional_keyword(p, VISIBILITY, 0),
     }
     if p.take("thread_local"):
-        properties["thread_local_"] = UnitAttr()
+        mode = optional_keyword(p, TLS_MODE, 0) if p.take("(") else None
+        if mode is not None:
+            p.expect("generaldynamic" if mode == TLS_MODE.attribute(0) else ")")
+        if mode is None or mode == TLS_MODE.attribute(1):
+            properties["thread_local_"] = UnitAttr()
+        else:
+            properties["tls_mode"] = mode
     properties["unnamed_addr"] = optional_keyword(p, UNNAMED_ADDRESS, 0)
     if p.take("constant"):
         properties["constant"] = UnitAttr()
@@ -365,7 +377,9 @@ def _print_global(printer: OpPrinter, op: Operation) -> str:
     properties = op.properties
     type, value = narrowed(properties["global_type"], TypeAttr), properties.get("value")
     words = words_before_name(op, (("linkage", LINKAGE), ("visibility_", VISIBILITY)), ())
-    words += ["thread_local"] if "thread_local_" in properties else []
+    mode = "".join(words_before_name(op, (("tls_mode", TLS_MODE),), ("generaldynamic",)))
+    if mode or "thread_local_" in properties or properties.get("tls_mode") == TLS_MODE.attribute(1):
+        words.append(f"thread_local({mode})" if mode else "thread_local")
     words += words_before_name(op, (("unnamed_addr", UNNAMED_ADDRESS),), ())
     words += ["constant"] if "constant" in properties else []
     inside = "" if value is None else printer.attribute(value)

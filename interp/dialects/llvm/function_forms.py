@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from halfulp.interp.dialects.llvm.attribute_contracts import POINTERS, poison_in
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.signatures import Signature, print_inputs, print_results, print_signature
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, StringAttr, TypeAttr
+from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, OpaqueAttr, StringAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type, quoted, spell_symbol
 from halfulp.interp.ir.operations import Operation, Region, SSAValue, undefined, unsupported
 from halfulp.interp.ir.types import I32
@@ -212,8 +213,8 @@ _WORDS = (
 _COMMON = ("external", "ccc")
 _FUNCTION_WRITTEN = (
     "function_type", "arg_attrs", "res_attrs", "linkage", "CConv", "visibility_", "comdat", "unnamed_addr", "sym_name",
-    "vscale_range",
 )  # fmt: skip
+_SCALE = re.compile(r"#llvm\.vscale_range<minRange = (\d+) : i32, maxRange = (\d+) : i32>")
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -226,7 +227,13 @@ def _parse_function(p: OpParser, at: int, definition: OpDefinition) -> Operation
     signature = Signature(p, definition.name, variadic=True)
     properties["function_type"] = TypeAttr(_function_type(p, definition, signature, at_signature))
     if p.take("vscale_range"):
-        p.error("halfulp does not read vscale_range")
+        p.expect("(")
+        least = p.integer()
+        p.expect(",")
+        most = p.integer()
+        p.expect(")")
+        body = f".vscale_range<minRange = {least} : i32, maxRange = {most} : i32>"
+        properties["vscale_range"] = OpaqueAttr("llvm", body)
     forms.read_comdat(p, properties)
     attributes: dict[str, Attribute] = {}
     if p.take("attributes"):
@@ -266,8 +273,11 @@ def _print_function(printer: OpPrinter, op: Operation) -> str:
     text = "".join(f" {word}" for word in words)
     text += f" {spell_symbol(op.symbol_name or '')}"
     text += print_signature(printer, op, type.inputs, type.results, type.variadic)
+    scale = _SCALE.fullmatch(str(op.properties.get("vscale_range")))
+    text += f" vscale_range({scale[1]}, {scale[2]})" if scale else ""
     text += forms.spell_comdat(op)
-    shown = {name: value for name, value in op.properties.items() if name not in _FUNCTION_WRITTEN}
+    written = (*_FUNCTION_WRITTEN, "vscale_range") if scale else _FUNCTION_WRITTEN
+    shown = {name: value for name, value in op.properties.items() if name not in written}
     extra = {**op.attributes, **shown}
     text += f" attributes {printer.dictionary(extra)}" if extra else ""
     region = op.regions[0]

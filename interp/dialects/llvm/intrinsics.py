@@ -361,7 +361,7 @@ def declare(
     _constrained(llvm, fastmath)
     _reductions(llvm, fastmath)
     _memory(llvm, aliases, signature)
-    _masked(llvm, signature)
+    _masked(llvm, signature, aliases)
     _described(llvm)
 
 
@@ -477,27 +477,29 @@ def _memory(llvm: d.Dialect, aliases: tuple[d.Property, ...], signature: tuple[d
         )
 
 
-def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...]) -> None:
+def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...], aliases: tuple[d.Property, ...]) -> None:
     """Declare the access of the elements of vectors that a mask names."""
     aligned = d.Property("alignment", k.INTEGER_32_ATTR)
+    nontemporal = d.Property("nontemporal", d.UNIT_ATTR, optional=True)
+    aliases = tuple(replace(prop, since=Schema.LLVM24, late=True) for prop in aliases)
     # In MLIR 22 the load alone has this property.
-    for loads, stores, place, of_load in (
-        ("load", "store", k.POINTER, (d.Property("nontemporal", d.UNIT_ATTR, optional=True),)),
-        ("gather", "scatter", k.POINTER_VECTOR, ()),
+    for loads, stores, place, of_load, of_store in (
+        ("load", "store", k.POINTER, (nontemporal,), (replace(nontemporal, since=Schema.LLVM24),)),
+        ("gather", "scatter", k.POINTER_VECTOR, (), ()),
     ):
         llvm.op(
             f"intr.masked.{loads}",
             "$data `,` $mask (`,` $pass_thru^)? attr-dict `:` functional-type($operands, results)",
             operands=(d.Slot("data", place), d.Slot("mask", k.BOOL_VECTOR), d.variadic("pass_thru", k.VECTOR)),
             results={"res": k.VECTOR},
-            properties=(aligned, *of_load),
+            properties=(aligned, *of_load, *aliases),
             evaluate=OnValues(vectors.load, raw=True, no_lanes=True),
         )
         llvm.op(
             f"intr.masked.{stores}",
             "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)",
             operands={"value": k.VECTOR, "data": place, "mask": k.BOOL_VECTOR},
-            properties=(aligned,),
+            properties=(aligned, *of_store, *aliases),
             evaluate=OnValues(vectors.store, raw=True, no_lanes=True),
         )
     llvm.op(

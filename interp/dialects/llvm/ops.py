@@ -5,7 +5,8 @@ The intrinsics are in `halfulp.interp.dialects.llvm.intrinsics`, which this file
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from halfulp.fp_formats.formats import codes_to_ints
@@ -300,6 +301,11 @@ def optional(*names: str, kind: Any = d.ANY_ATTR) -> tuple[d.Property, ...]:
     return tuple(d.Property(name, kind, optional=True) for name in names)
 
 
+def newer(properties: Iterable[d.Property], late: bool = False) -> tuple[d.Property, ...]:
+    """Return properties that MLIR 22 does not have; if they are ``late``, some builds of MLIR 24 do not either."""
+    return tuple(replace(prop, since=d.Schema.LLVM24, late=late) for prop in properties)
+
+
 FASTMATH = d.Property("fastmathFlags", forms.FASTMATH, default=0)
 OVERFLOW = d.Property("overflowFlags", forms.OVERFLOW, default=0, number=True)
 ALIASES = optional("access_groups", "alias_scopes", "noalias_scopes", "tbaa", kind=d.ARRAY_ATTR)
@@ -415,8 +421,14 @@ _cast("sitofp", k.INTEGER_LIKE, k.FLOAT_LIKE)
 _cast("uitofp", k.INTEGER_LIKE, k.FLOAT_LIKE, **_NNEG)
 _cast("fptosi", k.FLOAT_LIKE, k.INTEGER_LIKE)
 _cast("fptoui", k.FLOAT_LIKE, k.INTEGER_LIKE)
-_cast("fpext", k.FLOAT_LIKE, k.FLOAT_LIKE)
-_cast("fptrunc", k.FLOAT_LIKE, k.FLOAT_LIKE)
+for _name in ("fpext", "fptrunc"):
+    _cast(
+        _name,
+        k.FLOAT_LIKE,
+        k.FLOAT_LIKE,
+        "$arg newer(`fastmath` `` $fastmathFlags) ",
+        properties=(replace(FASTMATH, since=d.Schema.LLVM24),),
+    )
 
 # --- vectors and aggregates -------------------------------------------------------------------------------------------
 
@@ -516,7 +528,18 @@ llvm.op(
         d.Property("addr_space", k.ADDRESS_SPACE_ATTR, optional=True),
         *_ALIGNMENT,
         *optional("comdat", "dbg_exprs", "section", "target_specific_attrs", "value"),
-        *units("constant", "dso_local", "externally_initialized", "thread_local_"),
+        *units("constant", "dso_local", "externally_initialized"),
+        d.Property(
+            "thread_local_",
+            d.UNIT_ATTR,
+            optional=True,
+            until=d.Schema.LLVM24,
+            renewed=("tls_mode", forms.TLS_MODE.attribute(1)),
+        ),
+        d.Property("tls_mode", forms.TLS_MODE, default=0, since=d.Schema.LLVM24),
+        *newer(
+            (*optional("absolute_symbol", "associated"), *optional("sym_visibility", kind=d.STRING_ATTR)), late=True
+        ),
         d.Property("global_type", k.TYPE_ATTR),
         d.Property("linkage", forms.LINKAGE),
         d.Property("sym_name", d.STRING_ATTR),
@@ -643,6 +666,30 @@ _DENORMAL_FPENV = d.AttributeConstraint(
     "Denormal floating-point environment attribute",
     lambda found: isinstance(found, DialectAttr) and found.definition is attributes.DENORMAL_FPENV,
 )
+_OLDER_PROMISES = tuple(
+    replace(prop, until=d.Schema.LLVM24)
+    for prop in (
+        *optional("denormal_fp_math", "denormal_fp_math_f32", kind=d.STRING_ATTR),
+        *optional("no_infs_fp_math", "no_nans_fp_math"),
+    )
+)
+_NEWER_PROMISES = newer(
+    (
+        *units(
+            "cold",
+            "hot",
+            "minsize",
+            "no_caller_saved_registers",
+            "nocallback",
+            "noduplicate",
+            "noreturn",
+            "optsize",
+            "returns_twice",
+            "save_reg_params",
+        ),
+        *optional("allocsize", "default_func_attrs", "modular_format", "nobuiltins", "zero_call_used_regs"),
+    )
+)
 _SIGNATURE_ATTRIBUTES = optional("arg_attrs", "res_attrs", kind=d.DICTIONARY_ARRAY_ATTR)
 llvm.op(
     "func",
@@ -661,14 +708,22 @@ llvm.op(
             "no_inline", "no_unwind", "optimize_none", "will_return",
         ),
         *optional(
-            "alignment", "comdat", "fp_contract", "frame_pointer",
-            "function_entry_count", "garbageCollector", "instrument_function_entry", "instrument_function_exit",
-            "intel_reqd_sub_group_size", "memory_effects", "no_infs_fp_math", "no_nans_fp_math",
+            "alignment", "comdat", "fp_contract", "frame_pointer", "function_entry_count", "garbageCollector",
+            "instrument_function_entry", "instrument_function_exit", "intel_reqd_sub_group_size", "memory_effects",
             "no_signed_zeros_fp_math", "passthrough", "personality", "prefer_vector_width", "reciprocal_estimates",
             "reqd_work_group_size", "section", "sym_visibility", "target_cpu", "target_features", "tune_cpu",
             "uwtable_kind", "vec_type_hint", "vscale_range", "work_group_size_hint",
         ),
-        *optional("denormal_fp_math", "denormal_fp_math_f32", kind=d.STRING_ATTR),
+        *_OLDER_PROMISES,
+        *_NEWER_PROMISES,
+        *newer(optional("use_sample_profile")),
+        *newer(
+            optional(
+                "disable_tail_calls", "function_metadata", "sample_profile_suffix_elision_policy",
+                "uniform_work_group_size",
+            ),
+            late=True,
+        ),
         d.Property("denormal_fpenv", _DENORMAL_FPENV, optional=True, since=d.Schema.LLVM24),
     ),
     regions=(d.RegionSlot("body"),),
@@ -692,6 +747,9 @@ llvm.op(
         *optional("op_bundle_tags", kind=d.ARRAY_ATTR),
         *optional("var_callee_type", kind=k.FUNCTION_TYPE_ATTR),
         *units("always_inline", "convergent", "inline_hint", "no_inline", "no_unwind", "will_return"),
+        *_NEWER_PROMISES,
+        *newer((*units("builtin", "nobuiltin"), *optional("trap_func_name"))),
+        *newer(optional("uniform_work_group_size"), late=True),
         d.Property("op_bundle_sizes", d.INTEGER_ARRAY_ATTR),
     ),
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),

@@ -70,7 +70,9 @@ declare(
     operands={"input": TENSOR},
     results={"output": TENSOR},
     properties=(
-        d.Property("input_unsigned", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False), since=d.Schema.LLVM24),
+        d.Property(
+            "input_unsigned", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False), since=d.Schema.LLVM24, late=True
+        ),
     ),
     evaluate=Elementwise(_cast),
 )

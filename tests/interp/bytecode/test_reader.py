@@ -3,7 +3,10 @@ with the byte at which it is.
 """
 
 import itertools
+import json
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -240,6 +243,88 @@ def test_the_wrong_schema_is_an_error_that_names_the_op() -> None:
         BytecodeError, match="properties of op 'arith.addf', read as LLVM24 writes them: unexpected end"
     ):
         read_bytecode(older, schema=Schema.LLVM24)
+
+
+# Properties that MLIR 24 added, removed or renamed, as it prints them.
+OF_MLIR_24 = (
+    "llvm.func @f()",
+    """llvm.func @f() attributes {denormal_fpenv = #llvm.denormal_fpenv<default_output_mode = ieee, \
+default_input_mode = ieee, float_output_mode = positivezero, float_input_mode = positivezero>}""",
+    "llvm.func @f() attributes {no_infs_fp_math = true, no_nans_fp_math = true, no_signed_zeros_fp_math = true}",
+    'llvm.func @f() attributes {denormal_fp_math = "positive-zero", denormal_fp_math_f32 = "ieee", hot}',
+    """llvm.func @f(!llvm.ptr {llvm.noalias}) -> (i32 {llvm.zeroext}) attributes {allocsize = array<i32: 0, 1>, \
+default_func_attrs = {a = "b"}, modular_format = "a", nobuiltins = ["x"], zero_call_used_regs = "skip"}""",
+    """llvm.func @f() attributes {cold, minsize, no_caller_saved_registers, nocallback, noduplicate, noreturn, optsize, \
+returns_twice, save_reg_params, use_sample_profile = true}""",
+    """llvm.func fastcc @f() vscale_range(1, 16) attributes {arm_streaming, \
+frame_pointer = #llvm.framePointerKind<all>, target_cpu = "x", tune_cpu = "y"}""",
+    """llvm.func @f(i32, ...) attributes {alignment = 16 : i64, convergent, garbageCollector = "x", no_inline, \
+no_unwind, optimize_none, section = "s", uwtable_kind = #llvm.uwtableKind<sync>, will_return}""",
+    """llvm.func @f() attributes {fp_contract = "fast", instrument_function_entry = "a", \
+instrument_function_exit = "b", passthrough = ["strictfp", ["a", "b"]], prefer_vector_width = "256"}""",
+    """llvm.func @f() -> i32 {
+    %0 = llvm.call @f() {builtin, cold, no_unwind, optsize, trap_func_name = "x"} : () -> i32
+    llvm.return %0 : i32
+  }""",
+    "llvm.mlir.global external thread_local @x() {addr_space = 0 : i32} : i32",
+    "llvm.mlir.global internal thread_local(initialexec) constant @x(1 : i32) {addr_space = 0 : i32} : i32",
+    """llvm.func @f(%arg0: f32) {
+    %0 = llvm.fpext %arg0 fastmath<nnan> : f32 to f64
+    %1 = llvm.fptrunc %0 : f64 to f32
+    llvm.return
+  }""",
+    """llvm.func @f(%arg0: vector<4xf32>, %arg1: !llvm.ptr, %arg2: vector<4xi1>) {
+    llvm.intr.masked.store %arg0, %arg1, %arg2 {alignment = 1 : i32, nontemporal} : vector<4xf32>, vector<4xi1> \
+into !llvm.ptr
+    llvm.return
+  }""",
+)
+NEWER_FORMS = tuple(f"module {{\n  {text}\n}}\n" for text in OF_MLIR_24)
+# Properties that one build of MLIR 24 has as plain attributes.
+LATE = (
+    """llvm.mlir.global external @x() {absolute_symbol = 1 : i32, addr_space = 0 : i32, sym_visibility = "private"} \
+: i32""",
+    """func.func @f(%arg0: memref<4xf32>) {
+    %0 = affine.load %arg0[0] {alignment = 4 : i64} : memref<4xf32>
+    return
+  }""",
+    "llvm.func @f() attributes {disable_tail_calls, hot}",
+)
+
+
+def newer_text(module: Module) -> str:
+    return print_module(module, schema=Schema.LLVM24)
+
+
+@pytest.mark.parametrize("text", [*NEWER_FORMS, *(f"module {{\n  {text}\n}}\n" for text in LATE)])
+def test_properties_of_newer_mlir_are_kept(text: str) -> None:
+    module = parse_module(text)
+    again = read_bytecode(write_bytecode(module, schema=Schema.LLVM24))
+    assert newer_text(again) == newer_text(module) == text
+    assert full(again) == full(module)
+
+
+IN_THE_WHEEL = """
+import io, json, sys
+from torch_mlir import ir
+done = []
+for text, ours in json.load(sys.stdin):
+    with ir.Context():
+        module, data = ir.Module.parse(text), io.BytesIO()
+        module.operation.write_bytecode(data)
+        done.append((data.getvalue().hex(), str(module), str(ir.Module.parse(bytes.fromhex(ours)))))
+json.dump(done, sys.stdout)
+"""
+
+
+@pytest.mark.torch_mlir
+def test_properties_of_newer_mlir_are_those_of_the_wheel() -> None:
+    given = [(text, write_bytecode(parse_module(text), schema=Schema.LLVM24).hex()) for text in NEWER_FORMS]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_WHEEL], input=json.dumps(given), capture_output=True, check=True, text=True
+    )
+    for text, (theirs, printed, of_ours) in zip(NEWER_FORMS, json.loads(done.stdout), strict=True):
+        assert newer_text(read_bytecode(bytes.fromhex(theirs))) == printed == of_ours == text
 
 
 def test_codes_of_newer_mlir_are_refused_in_older_files() -> None:
