@@ -300,11 +300,11 @@ def _lanes_type(text: str, type_: Type) -> Type:
 
 
 def check_outputs(arguments: ResultOptions) -> None:
-    """Raise InputError if an ``--output`` does not name a file, of a kind that is written."""
-    for output in arguments.output:
+    """Raise InputError if an ``--output`` does not name a file, of a kind that is written, or the file of another."""
+    for k, output in enumerate(arguments.output):
         if not output.startswith("@") or len(output) == 1:
             raise InputError(f"--output={output}: write --output=@FILE")
-        options.check_place(output[1:])
+        options.check_place(output[1:], [each[1:] for each in arguments.output[:k]])
 
 
 def deliver(

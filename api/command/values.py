@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from os.path import splitext
+from os.path import exists, isfile, splitext
 from typing import Any
 
 import numpy as np
@@ -238,11 +238,15 @@ _WHOLE = (".npy", ".bin", "")
 """The endings of files of one value: .npy, raw elements, and .npy under a name without an ending."""
 
 
-def check_place(place: str) -> None:
-    """Raise InputError unless ``--output=@place`` names a kind of file that is written."""
+def check_place(place: str, before: Container[str] = ()) -> None:
+    """Raise InputError unless ``--output=@place`` names a kind of file that is written, and, for a file of one value,
+    another one than ``before``.
+    """
     from halfulp.tensors.opening import is_written, split_name
 
     found = split_name(place)
+    if found is None and place in before and not (exists(place) and not isfile(place)):
+        raise InputError(f"--output=@{place} is given twice, but the file takes one result")
     if is_written(found[0]) if found is not None else splitext(place)[1].lower() in _WHOLE:
         return
     kinds = ".npy or .bin (raw little-endian elements); .npz and .safetensors files take several: @y.npz:NAME"

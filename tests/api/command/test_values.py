@@ -193,6 +193,8 @@ def test_what_output_writes(command: Command, write: Any) -> None:
         code, out, err = command("run", path, "--function=f32", "--input=1", f"--output=@{place}")
         assert (code, out) == (2, "")
         assert "hint: write .npy or .bin (raw little-endian elements)" in err
+    code, out, err = command("run", path, "--function=f32", "--input=1", "--output=@z.bin", "--output=@z.bin")
+    assert (code, out, err) == (2, "", "error: --output=@z.bin is given twice, but the file takes one result\n")
     assert sorted(p.name for p in Path().iterdir()) == ["identity.mlir", "y.npy"]
 
 
