@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -200,7 +199,7 @@ def launch(
         given.append(Value(type_, memory.code_of(lent[key][0])))
     launched = _Launch(program, kernel, given, outside, origins, shared, sizes)
     try:
-        return launched.run(tuple(_places(sizes)))
+        return launched.run()
     finally:
         for _, each in lent.values():
             _give_back(each, origins)
@@ -218,27 +217,32 @@ class _Launch:
     shared: memory.Shared
     sizes: tuple[int, int, int]
 
-    def run(self, places: Sequence[tuple[int, int, int]]) -> tuple[Value, ...]:
+    def run(self) -> tuple[Value, ...]:
         """Run all programs, groups of them together where that is possible, and return what the last one returned."""
         self.steps = self.program.settings.max_steps
         self.both: set[int] = set()
         results: tuple[Value, ...] = ()
-        each = 1
-        if len(places) > 1:
+        each, programs = 1, range(prod(self.sizes))
+        if len(programs) > 1:
             key = self.kernel, programs_at_once
             each = self.program.made(key, lambda: programs_at_once(self.kernel, self.program.settings))
         failures = 0
-        for first in range(0, len(places), each):
-            group = places[first : first + each]
+        for first in programs[::each]:
+            group = programs[first : first + each]
             if len(group) > 1 and failures < _MOST_FAILURES:
                 if self._together(first, group):
                     continue
                 failures += 1
-            for index, place in enumerate(group, first):
-                results = self._alone(index, place)
+            for index in group:
+                results = self._alone(index)
         return results
 
-    def _alone(self, index: int, place: tuple[int, int, int]) -> tuple[Value, ...]:
+    def _place(self, index: int) -> tuple[int, int, int]:
+        x, y, _ = self.sizes
+        return index % x, index // x % y, index // (x * y)
+
+    def _alone(self, index: int) -> tuple[Value, ...]:
+        place = self._place(index)
         code = self.program.compiled(self.kernel, KernelCompiler)
         run = Run(self.program.settings, outside=self.outside)
         run.origins, run.steps = self.origins, self.steps
@@ -252,13 +256,13 @@ class _Launch:
         self.steps = run.steps
         return results
 
-    def _together(self, first: int, group: Sequence[tuple[int, int, int]]) -> bool:
+    def _together(self, first: int, group: range) -> bool:
         """Run programs together. Return False, and leave memory as it was, if they have to run one after the other."""
         count = len(group)
         run = LaneRun(self.program.settings, Lanes(np.arange(count), count))
         most = run.steps = self.steps // count
         self.shared.log = log = memory.Log(first, count, self.both)
-        memory.begin(run, self.shared, memory.Program(group[0], self.sizes, first))
+        memory.begin(run, self.shared, memory.Program(self._place(first), self.sizes, first))
         try:
             code = self.program.compiled(self.kernel, LaneKernelCompiler)
             self.program.finish(self.kernel, run, LaneFrame(code, run, None, (), None), self.given)
@@ -274,11 +278,6 @@ class _Launch:
 
 _MOST_FAILURES = 2
 """After so many groups that could not run together, the others are not tried."""
-
-
-def _places(sizes: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    for z, y, x in product(*map(range, reversed(sizes))):
-        yield x, y, z
 
 
 def _address(buffer: Buffer) -> tuple[int, int]:
