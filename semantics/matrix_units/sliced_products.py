@@ -7,7 +7,7 @@ matrices makes are exact, in any order of additions.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,10 +103,8 @@ def _matrices(side: Aligned, bits: int, order: tuple[int, ...]) -> list[Floats]:
 def _sums(left: list[Floats], right: list[Floats], place: Integers, bits: int) -> Terms:
     found: Terms = []
     for level in range(len(left) + len(right) - 1):
-        pairs: list[Any] = [
-            (x, right[level - number]) for number, x in enumerate(left) if 0 <= level - number < len(right)
-        ]
-        total = sum(_product(x, y).astype(np.int64) for x, y in pairs)
+        pairs = [(x, right[level - number]) for number, x in enumerate(left) if 0 <= level - number < len(right)]
+        total: Integers = np.sum([_product(x, y).astype(np.int64) for x, y in pairs], axis=0)
         found.append((total.transpose(1, 2, 0), place + level * bits))
     return found
 
