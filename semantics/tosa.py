@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.formats import Codes, FloatFormat
+from halfulp.fp_formats.formats import Codes, FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts, elementary, floats, integer
 from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, mask_of, wrap
@@ -250,12 +250,23 @@ def _scale_conditions(wide: bool) -> tuple[Condition, ...]:
 
 
 def apply_scale(value: int, multiplier: int, double: bool) -> Kernel:
-    """Return the kernel of apply_scale: the scaled value as 32 bits. ``value``, ``multiplier``: their widths; a
-    multiplier of 16 bits is apply_scale_16.
+    """Return the kernel of MLIR's apply_scale: the scaled value as 32 bits. ``value``, ``multiplier``: their widths.
+
+    It is not an operator of the specification, and MLIR lowers `mul` to it, and `rescale` with small multipliers. So
+    its multiplier may be negative, its shift is that of `mul`, and its result is that of apply_scale_32 without the
+    conditions on the operands: the lowest 32 bits.
     """
+
+    def scaled(value: Any, multiplier: Any, shift: Any) -> Any:
+        product = value * multiplier
+        if double:
+            product = product + _choose(shift > 31, _choose(value >= 0, 1 << 30, -(1 << 30)), 0)
+        # The half is added by a shift, because its sum with a large product does not fit 64 bits.
+        return _choose(shift > 0, (product >> _choose(shift > 0, shift - 1, 0)) + 1 >> 1, product)
+
+    condition: Condition = ("0 <= shift && shift <= 63", lambda value, multiplier, shift: (shift >= 0) & (shift <= 63))
     operands = (signed(value), signed(multiplier), signed(8))
-    conditions = _scale_conditions(multiplier == 32)
-    return on_integers(operands, 32, _SCALES[double], *conditions, wide=_is_wide(value, multiplier))
+    return on_integers(operands, 32, scaled, condition, wide=_is_wide(value, multiplier))
 
 
 @lru_cache(maxsize=256)
@@ -394,16 +405,21 @@ def of_operands(kernel: Kernel, choose: Callable[..., tuple[Any, ...]]) -> Kerne
     )
 
 
-def clamp(larger: Kernel, smaller: Kernel, low: int, high: int) -> Kernel:
-    """Return the kernel of a clamp between two constant codes: ``smaller(larger(a, low), high)``."""
+def repeated(code: int, width: int, codes: Codes) -> Codes:
+    """Return an array in the shape of ``codes`` in which each element is the same code of ``width`` bits."""
+    return np.broadcast_to(ints_to_codes([code], width, ()), codes.shape)
+
+
+def clamp(larger: Kernel, smaller: Kernel, low: int, high: int, width: int) -> Kernel:
+    """Return the kernel of a clamp between two constant codes of ``width`` bits: ``smaller(larger(a, low), high)``."""
 
     def scalar(a: int) -> Scalar:
         found = larger.scalar(a, low)
         return found if isinstance(found, Fault) else smaller.scalar(found, high)
 
     def array(a: Codes) -> Outcome:
-        (found,) = larger.array(a, np.full_like(a, low)).results
-        return smaller.array(found, np.full_like(a, high))
+        (found,) = larger.array(a, repeated(low, width, a)).results
+        return smaller.array(found, repeated(high, width, a))
 
     opened = smaller.open
     return Kernel(

@@ -28,6 +28,7 @@ from halfulp.conformance.whole_programs.generator.kinds import (
     KINDS,
     MIXED,
     MUTATED,
+    SEEDS,
     STARTS,
     ProgramKind,
     programs_from,
@@ -416,7 +417,8 @@ With --from=mutated, programs are changed instead of grown: --seeds names files 
 Without --seeds, they are small ones that halfulp has, and small ones of the kinds above. An edit puts an op on the way
 to an operand, replaces an op, a constant, an attribute, an element type or a size, adds a mask, a cast, a branch, a
 loop or a function. A program after which the pass does something new, such as to make an op that it has not made
-before, is changed again. All run on a few inputs: most programs are tried, not most inputs.
+before, is changed again. All run on a few inputs: most programs are tried, not most inputs. With --from=tosa, small
+programs of TOSA are changed in this way.
 """
 
 
@@ -518,7 +520,7 @@ VALIDATE = Command(ValidateArguments, fuzz_claims, _VALIDATE, comparing.COMPARIS
 
 def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _ClaimRow:
     pipeline = replace(comparing.pass_pipeline(claim.pipeline, arguments), seconds=PASS_SECONDS)
-    generic = start == MUTATED or not pipeline.tool.version.startswith(CUSTOM_FORM)
+    generic = start in SEEDS or not pipeline.tool.version.startswith(CUSTOM_FORM)
     pipeline = replace(pipeline, in_generic_form=generic)
     pipeline.apply("builtin.module {}\n")  # a pass that mlir-opt does not know would refuse every program
     programs = programs_from(start, pipeline.tool, claim.starts, [Path(path) for path in arguments.seeds])

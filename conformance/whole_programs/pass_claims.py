@@ -69,6 +69,7 @@ LOOPS = ("mixed", "loops")
 PARALLEL = ("parallel-loops",)
 AFFINE = ("affine", "vectorized")
 VECTORS = ("mixed", "vectorized")
+TOSA = ("tosa",)
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,10 @@ def rows(starts: tuple[str, ...], *names: str, form: str = MODULES) -> Iterator[
 CLAIMS: Mapping[str, Claim] = MappingProxyType(
     dict(
         [
+            *rows((*ANY, "loops", "affine", "vectorized", "branches", *TOSA), "canonicalize"),
             *rows(
                 (*ANY, "loops", "affine", "vectorized", "branches"),
-                "canonicalize", "cse", "sccp", "int-range-optimizations", "loop-invariant-code-motion",
+                "cse", "sccp", "int-range-optimizations", "loop-invariant-code-motion",
                 "control-flow-sink", "remove-dead-values",
             ),
             *rows(ANY, "inline", "loop-invariant-subset-hoisting", "symbol-dce", "topological-sort"),
@@ -177,6 +179,15 @@ CLAIMS: Mapping[str, Claim] = MappingProxyType(
                 "lower-vector-to-from-elements-to-shuffle-tree",
                 form=FUNCTIONS,
             ),
+            *rows(
+                TOSA,
+                "tosa-infer-shapes", "tosa-layerwise-constant-fold", "tosa-make-broadcastable",
+                "tosa-optional-decompositions", "tosa-reduce-transposes",
+                "tosa-to-arith{include-apply-rescale=true}", "tosa-to-linalg", "tosa-to-linalg-named", "tosa-to-scf",
+                "tosa-to-tensor",
+                form=FUNCTIONS,
+            ),
+            *rows(TOSA, "tosa-to-linalg-pipeline"),
         ]
     )
 )  # fmt: skip

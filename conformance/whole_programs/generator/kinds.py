@@ -65,9 +65,14 @@ MIXED = KINDS["mixed"]
 # --- programs by their start ------------------------------------------------------------------------------------------
 
 MUTATED = "mutated"
-"""The start of programs that are changed, not grown."""
+"""The start of programs that are changed, not grown; those of TOSA are changed, too."""
 
-STARTS: tuple[str, ...] = (*KINDS, *STAGES, MUTATED)
+SEEDS: Mapping[str, Path] = MappingProxyType(
+    {MUTATED: Path(__file__).with_name("seeds.mlir"), "tosa": Path(__file__).with_name("tosa_seeds.mlir")}
+)
+"""By the start: small programs, which are changed if no files are given."""
+
+STARTS: tuple[str, ...] = (*KINDS, *STAGES, *SEEDS)
 """The names of all programs that a pass can be given."""
 
 BATCH = 64
@@ -84,9 +89,6 @@ class Programs:
     not_lowered: Counter[str] = field(default_factory=Counter)
 
 
-SEEDS = Path(__file__).with_name("seeds.mlir")
-"""Small programs, which are changed if no files are given."""
-
 GROWN_SEEDS, GROWN_OPS = 10, 16
 """The number of random programs of each start that are changed then too, and the most ops that one of them has."""
 
@@ -94,11 +96,12 @@ GROWN_SEEDS, GROWN_OPS = 10, 16
 def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), files: Sequence[Path] = ()) -> Programs:
     """Return the programs of a start. Programs of a stage are lowered by `lowering_tool`.
 
-    ``files``: for "mutated", MLIR files and folders of them, whose functions are changed; without files, these are
-    `SEEDS` and random programs of ``others``. Raises InputError if there are none.
+    ``files``: for "mutated", MLIR files and folders of them, whose functions are changed; without files, they are those
+    of `SEEDS`, and for "mutated" random programs of ``others`` too. Raises InputError if there are none.
     """
-    if start == MUTATED:
-        pool = Mutants([*programs_of(files or [SEEDS]), *([] if files else _grown(others, tool))])
+    if start in SEEDS:
+        grown = [] if files or start != MUTATED else _grown(others, tool)
+        pool = Mutants([*programs_of(files or [SEEDS[start]]), *grown])
         if not pool.seeds:
             named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
             raise InputError(f"there is no program to change: halfulp runs no function of {named}")
@@ -129,7 +132,7 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
 def _grown(starts: Sequence[str], tool: Tool) -> Iterator[Module]:
     """Yield small random programs of some starts."""
     for start in starts:
-        if start != MUTATED:
+        if start not in SEEDS:
             made = (program.module for program in programs_from(start, tool).kind.functions(0, 6 * GROWN_SEEDS, 0))
             yield from islice((module for module in made if ops_of(module).total() <= GROWN_OPS), GROWN_SEEDS)
 

@@ -107,7 +107,7 @@ def _compared(signed: int, unsigned: int, floating: int) -> Makes:
 def _reciprocal(element: Element) -> Kernel:
     divide = floats.binary("divide", element.format, _NEAREST, 0, element.profile)
     one = scalar.from_integer(element.format, 1).code
-    return tosa.of_operands(divide, lambda a: (one if isinstance(a, int) else np.full_like(a, one), a))
+    return tosa.of_operands(divide, lambda a: (one if isinstance(a, int) else tosa.repeated(one, element.width, a), a))
 
 
 def _to_integral(name: str) -> Makes:
@@ -174,7 +174,7 @@ def _clamp(op: Operation, settings: Settings) -> Kernel:
     assert isinstance(low, at.IntegerAttr | at.FloatAttr)
     assert isinstance(high, at.IntegerAttr | at.FloatAttr)
     larger, smaller = (extremum(op, element, largest) for largest in (True, False))
-    return tosa.clamp(larger, smaller, low.code, high.code)
+    return tosa.clamp(larger, smaller, low.code, high.code, element.width)
 
 
 def _shift_right(op: Operation, settings: Settings) -> Kernel:

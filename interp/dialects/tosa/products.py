@@ -68,14 +68,14 @@ def _sum_of_products(op: Operation, acc: ty.Type, settings: Settings, marked: bo
     one, other, *mark, total = body.arguments
     product = body.apply(product_kernel(op, made), (one, other), acc)
     if marked:
-        nothing = body.apply(_constant(neutral_of_sum(made)), (product,), acc)
+        nothing = body.apply(_constant(neutral_of_sum(made), made.width), (product,), acc)
         product = body.apply(KEPT, (*mark, product, nothing), acc)
     return body.ends_with(body.apply(sum_kernel(op, made), (total, product), acc))
 
 
-def _constant(code: int) -> Any:
-    """Return the kernel whose result is always the same code."""
-    return Kernel(lambda a: code, lambda a: Outcome((np.full_like(a, code),)))
+def _constant(code: int, width: int) -> Any:
+    """Return the kernel whose result is always the same code of ``width`` bits."""
+    return Kernel(lambda a: code, lambda a: Outcome((tosa.repeated(code, width, a),)))
 
 
 def _matmul(op: Operation, settings: Settings, transposed: bool) -> Loops:

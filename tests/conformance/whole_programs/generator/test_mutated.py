@@ -14,7 +14,7 @@ from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass, patterns
 from halfulp.conformance.whole_programs.generator import mutated
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
-from halfulp.conformance.whole_programs.generator.kinds import programs_from
+from halfulp.conformance.whole_programs.generator.kinds import SEEDS, ops_of, programs_from
 from halfulp.conformance.whole_programs.generator.mutated import EDITS, Draft, Edit, Mutants, mutant, programs_of
 from halfulp.conformance.whole_programs.rewrite import drop
 from halfulp.interp.ir.errors import HalfulpError, InputError, VerifyError
@@ -186,3 +186,10 @@ def test_wrong_rewrites_of_mlir_24_are_found(
     kind = programs_from("mutated", pipeline.tool, files=[tmp_path]).kind
     found = fuzz_pass(pipeline, programs, seed=seed, kind=kind).findings
     assert any(isinstance(one, PassFinding) and before in one.before and after in one.after for one in found), found
+
+
+def test_all_small_programs_of_tosa_can_be_changed() -> None:
+    pool = Mutants(list(programs_of([SEEDS["tosa"]])))
+    assert len(pool.seeds) == SEEDS["tosa"].read_text(encoding="utf-8").count("func.func @")
+    names = {name for seed in pool.seeds for name in ops_of(seed) if name.startswith("tosa.")}
+    assert len(names) > 35

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tables import each_row
 
 import halfulp as hu
+from halfulp.command.main import main
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.text.printer import print_module
 
@@ -110,6 +112,34 @@ def _scaled(value: int, multiplier: int, shift: int, double: bool) -> int:
     if double and shift > 31:
         rounding += 1 << 30 if value >= 0 else -(1 << 30)
     return value * multiplier + rounding >> shift
+
+
+@pytest.mark.parametrize("name", ["f80", "f128"])
+def test_floats_of_more_than_64_bits_have_constants(name: str) -> None:
+    text = f"""func.func @f(%x: tensor<3x{name}>) -> (tensor<3x{name}>, tensor<3x{name}>) {{
+  %0 = tosa.clamp %x {{min_val = -1.0 : {name}, max_val = 6.0 : {name}}} : (tensor<3x{name}>) -> tensor<3x{name}>
+  %1 = tosa.reciprocal %x : (tensor<3x{name}>) -> tensor<3x{name}>
+  return %0, %1 : tensor<3x{name}>, tensor<3x{name}>
+}}"""
+    clamped, inverse = hu.run(hu.parse(text), hu.convert([-2.0, 4.0, 8.0], name))
+    assert (clamped.tolist(), inverse.tolist()) == ([-1.0, 4.0, 6.0], [-0.5, 0.25, 0.125])
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_apply_scale_serves_for_every_product_that_is_shifted(double: bool) -> None:
+    # LLVM lowers `mul` with its shift, and multipliers of either sign, to this op; so do its lowerings to arith compute.
+    text = """func.func @f(%x: tensor<?xi32>, %m: tensor<?xi32>, %s: tensor<?xi8>) -> tensor<?xi32> {
+  %0 = tosa.apply_scale %x, %m, %s {rounding_mode = MODE} : (tensor<?xi32>, tensor<?xi32>, tensor<?xi8>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}""".replace("MODE", "DOUBLE_ROUND" if double else "SINGLE_ROUND")
+    ends = (-(1 << 31), -5, -1, 0, 1, 6, (1 << 31) - 1)
+    rows = [(x, m, s) for x in ends for m in ends for s in (0, 1, 2, 31, 32, 33, 62, 63)]
+    given = [np.array(numbers) for numbers in zip(*rows, strict=True)]
+    (found,) = _run(text, given[0].astype(np.int32), given[1].astype(np.int32), given[2].astype(np.int8))
+    exact = [_scaled(x, m, s, double) if s else x * m for x, m, s in rows]
+    assert found.tolist() == [(each + (1 << 31)) % (1 << 32) - (1 << 31) for each in exact]
+    with pytest.raises(hu.UndefinedBehavior, match="shift <= 63"):
+        _run(text, np.ones(1, np.int32), np.ones(1, np.int32), np.full(1, 64, np.int8))
 
 
 _RESCALE = """
@@ -463,3 +493,25 @@ def test_folders_that_are_wrong() -> None:
     assert _run(_SHIFTED)[0].item() == 125
     # https://github.com/llvm/llvm-project/issues/224020: the lowering crashes.
     assert _run(_RESCALED, np.array([3 << 29], np.int32), np.array([30], np.int8))[0].tolist() == [2]
+
+
+_TO_LINALG = "func.func(tosa-to-linalg)"
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize(
+    ("text", "passes", "code", "words"),
+    [
+        (_COMPARED, "canonicalize", 1, "before:   0x1 (true)\n  after:    0x0 (false)"),
+        (_DIVIDED, "canonicalize", 3, "undefined before, so that anything is allowed: tosa.intdiv"),
+        (_RESCALED, _TO_LINALG, 1, "the pass tosa-to-linalg made an invalid op: 'linalg.yield'"),
+    ],
+)
+def test_diff_shows_what_is_wrong(
+    text: str, passes: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "f.mlir"
+    program.write_text(text)
+    assert main(["diff", str(program), "--mlir=22", "--no-known", f"--pass-pipeline=builtin.module({passes})"]) == code
+    printed = capsys.readouterr()
+    assert words in printed.out + printed.err
