@@ -267,7 +267,9 @@ def _reshape(op: Operation, settings: Settings) -> Function:
         shape, order = sizes_of(type_), places
 
         def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
-            return array.reshape(-1, *trailing)[order].reshape(shape + trailing)
+            lanes = array.shape[:1] if operands[0].over_lanes else ()
+            flat = array.reshape(*lanes, -1, *trailing)
+            return flat.take(order, len(lanes)).reshape(lanes + shape + trailing)
 
         return (rearranged(operands[0], type_, move),)
 
@@ -312,7 +314,8 @@ def _split(op: Operation, settings: Settings) -> Function:
 
 SPLAT, BROADCAST, _ROW_MAJOR = _moves(_splat), _moves(_broadcast), _moves(_resized)
 RESHAPE = OnValues(
-    _reshape, in_lanes=lambda op, settings: None if _may_reorder(op) else _ROW_MAJOR.in_lanes(op, settings)
+    _reshape,
+    in_lanes=lambda op, settings: (_reshape if _may_reorder(op) else _ROW_MAJOR.in_lanes)(op, settings),
 )
 TRANS, CAT, JOIN, SPLIT = _moves(_trans), _moves(_cat), _moves(_join), data_movement(_split)
 

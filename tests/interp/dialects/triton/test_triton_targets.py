@@ -56,13 +56,19 @@ def store(value: str, element: str, n: int) -> str:
 
 
 def run(
-    target: str, body: str, arguments: Sequence[tuple[str, str, Any]], n: int, size: int = 1, **options: Any
+    target: str,
+    body: str,
+    arguments: Sequence[tuple[str, str, Any]],
+    n: int,
+    size: int = 1,
+    grid: int = 1,
+    **options: Any,
 ) -> None:
     """Run a kernel on arrays, each with its name and element type."""
     names = ", ".join(f"%{name}_: !tt.ptr<{element}>" for name, element, _ in arguments)
     lanes = 32 if target.startswith("cuda") else 64
     text = MODULE.format(size=size, lanes=lanes, target=target, arguments=names, n=n, body=body)
-    hu.run(text, *(array for _, _, array in arguments), grid=1, **options)
+    hu.run(text, *(array for _, _, array in arguments), grid=grid, **options)
 
 
 # --- casts ------------------------------------------------------------------------------------------------------------
@@ -387,22 +393,35 @@ def test_layouts_are_the_linear_ones_of_triton(text: str, shape: tuple[int, ...]
 
 
 def test_a_reshape_that_may_reorder_leaves_elements_in_their_registers() -> None:
-    x, got = np.arange(512, dtype=np.float32), np.zeros(512, np.float32)
+    """In one program, and in two that run together."""
+    x, got = np.arange(1024, dtype=np.float32).reshape(2, 512), np.zeros((2, 256), np.float32)
     vector, matrix, sums = (
         "tensor<512xf32, #l>",
         "tensor<256x2xf32, #e>",
         "tensor<256xf32, #ttg.slice<{dim = 1, parent = #e}>>",
     )
-    text = load("a", "f32", 512) + (
-        f"%m = tt.reshape %a allow_reorder : {vector} -> {matrix}\n"
-        '%s = "tt.reduce"(%m) <{axis = 1 : i32}> ({\n^bb0(%u: f32, %v: f32):\n%w = arith.addf %u, %v : f32\n'
-        f"tt.reduce.return %w : f32\n}}) : ({matrix}) -> {sums}\n"
-        f"%y = ttg.convert_layout %s : {sums} -> tensor<256xf32, #l>\n"
-        "%k = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #l>\n"
+    own = (
+        "%n = tt.get_program_id x : i32\n%one = arith.constant 1 : i32\n%c256 = arith.constant 256 : i32\n"
+        "%half = arith.muli %n, %c256 : i32\n%whole = arith.shli %half, %one : i32\n"
+        "%b_ = tt.addptr %a_, %whole : !tt.ptr<f32>, i32\n%u_ = tt.addptr %o_, %half : !tt.ptr<f32>, i32\n"
     )
-    run("hip:gfx942", text + store("y", "f32", 256).replace("%r", "%k"), (("a", "f32", x), ("o", "f32", got)), 512)
-    # Thread t has the elements t and t + 256, and the row t of the matrix.
-    assert np.array_equal(got[:256], x[:256] + x[256:])
+    text = (
+        own
+        + load("a", "f32", 512).replace("%a_", "%b_")
+        + (
+            f"%m = tt.reshape %a allow_reorder : {vector} -> {matrix}\n"
+            '%s = "tt.reduce"(%m) <{axis = 1 : i32}> ({\n^bb0(%u: f32, %v: f32):\n%w = arith.addf %u, %v : f32\n'
+            f"tt.reduce.return %w : f32\n}}) : ({matrix}) -> {sums}\n"
+            f"%y = ttg.convert_layout %s : {sums} -> tensor<256xf32, #l>\n"
+            "%k = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #l>\n"
+        )
+    )
+    text += store("y", "f32", 256).replace("%r", "%k").replace("%o_", "%u_")
+    for grid in (1, 2):
+        got[:] = 0
+        run("hip:gfx942", text, (("a", "f32", x), ("o", "f32", got)), 512, grid=grid)
+        # Thread t has the elements t and t + 256, and the row t of the matrix.
+        assert np.array_equal(got[:grid], (x[:, :256] + x[:, 256:])[:grid])
 
 
 @pytest.mark.triton
