@@ -258,7 +258,7 @@ def function(call: Call) -> Sequence[Expected]:
 def erf(call: Call) -> Sequence[Expected]:
     """Return what erf may give: in f64 SLEEF's function, in f32 the formula."""
 
-    def whole() -> Expected:
+    def whole() -> Exact | Near:
         (found,) = _function(call, "math.erf", 1.0, ERF_ABSOLUTE if call.digits == 24 else 0.0)
         return found
 
@@ -280,7 +280,7 @@ def erf(call: Call) -> Sequence[Expected]:
     return [Inside(part, "approximation", whole)]
 
 
-def _function(call: Call, op: str, ulps: float, absolute: float) -> Sequence[Expected]:
+def _function(call: Call, op: str, ulps: float, absolute: float) -> Sequence[Exact | Near]:
     dtype = call.computed
     if dtype.kind != "f":
         raise NotJudged(f"results of {call.dtype}")

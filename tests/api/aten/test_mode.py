@@ -79,8 +79,10 @@ def fits(rule: str, x: Any, **arguments: Any) -> list[float]:
     for inside in RULES[rule](Call(rule, {"self": tensor, "input": tensor, **given}, [tensor])):
         assert isinstance(inside, Inside)
         with np.errstate(all="ignore"):
-            whole = inside.otherwise()
-            whole = whole.otherwise().band if isinstance(whole, Near) else whole.band  # type: ignore[union-attr]
+            found = inside.otherwise()
+            found = found.otherwise() if isinstance(found, Near) else found
+            assert isinstance(found, Within)
+            whole = found.band
             mid, rad = inside.part(slice(None))
             used = rad > 0
             shares.append(float(np.max((np.abs(mid - whole.mid) + rad)[used] / whole.rad[used])))
