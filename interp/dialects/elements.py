@@ -357,7 +357,8 @@ def _taken(run: Run, sources: Sequence[Value], type_: ty.Type, numbers: Value, d
         # What the op itself makes poison has no number.
         made = numbers.poison != 0
         bits = np.where(made.reshape(made.shape + (1,) * len(trailing)), dtype.type(0), bits)
-        poison = np.where(made, numbers.poison, np.uint16(0) if poison is None else poison)
+        poison = np.zeros((lanes, *shape), np.uint16) if poison is None else poison
+        poison = np.where(made, numbers.poison, poison)
         open_ = None if open_ is None else np.where(made, open_.dtype.type(0), open_)
     if poison is not None and not poison.any():
         poison = None

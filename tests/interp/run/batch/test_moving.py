@@ -258,6 +258,8 @@ POISONED = """func.func @main(%v: vector<4xi8>, %i: index, %s: i8, %p: i8) -> (v
 def test_poison_moves_with_its_reason() -> None:
     """A shift of 8 or more is poison, and so is a place that a shuffle leaves out."""
     agree(POISONED, bytes_of(4), BY, np.array([0, 9, 1, 8, 2, 3, 12], np.int8), bytes_of())
+    shuffled = "%r = vector.shuffle %v, %v [1, -1] : vector<2xi8>, vector<2xi8>"  # of values without poison
+    agree(function("%v: vector<2xi8>", "vector<2xi8>", shuffled), bytes_of(2))
 
 
 def test_poison_in_an_index_is_undefined_in_its_lanes() -> None:
