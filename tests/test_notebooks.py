@@ -10,7 +10,7 @@ from tree import ROOT
 
 pytestmark = pytest.mark.lint
 
-NEEDS = {
+NEEDS: dict[str, pytest.MarkDecorator | tuple[pytest.MarkDecorator, ...]] = {
     "finding_a_bug_in_a_real_compiler": pytest.mark.mlir,
     "golden_vectors_for_an_adder": pytest.mark.iverilog,
     "one_matmul_on_four_targets": pytest.mark.triton,

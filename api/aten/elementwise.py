@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -310,13 +310,26 @@ def _function(call: Call, op: str, ulps: float, absolute: float) -> Sequence[Exa
 def formula(f: Callable[..., Band], *names: str, approximate: bool = False) -> Rule:
     """Return the rule of a formula on bands. ``names``: the arguments; a name that ends with ? gives None if absent."""
 
+    kind: Literal["order", "approximation"] = "approximation" if approximate else "order"
+
     def rule(call: Call) -> Sequence[Expected]:
-        with np.errstate(all="ignore"):
+        @np.errstate(all="ignore")
+        def whole() -> Within:
             given = [
                 None if name.endswith("?") and not call.has(name[:-1]) else call.band(name.rstrip("?"))
                 for name in names
             ]
-            return [Within(f(*given), "approximation" if approximate else "order")]
+            return Within(f(*given), kind)
+
+        parts = [call.parts(name) for name in names if call.has(name)]
+        if len(parts) < len(names) or None in parts:
+            return [whole()]
+
+        def part(cut: slice) -> tuple[Array, Array]:
+            band = f(*(Band.of(each(cut), 24) for each in parts if each is not None))
+            return band.mid, band.rad
+
+        return [Inside(part, kind, whole)]
 
     return rule
 
@@ -432,18 +445,21 @@ def gelu(call: Call) -> Sequence[Expected]:
     return [Inside(part, "approximation", whole)]
 
 
+def _gelu_backward(grad: Band, x: Band) -> Band:
+    share, density = normal(x)
+    return grad * (share + x * density)
+
+
+def _tanh_gelu_backward(grad: Band, x: Band) -> Band:
+    t = _inner(x).tanh()
+    inner = (x * x * (3 * 0.044715) + 1.0) * float(np.sqrt(2 / np.pi))
+    return grad * ((t + 1.0) * 0.5 + x * 0.5 * (1.0 - t * t) * inner)
+
+
 def gelu_backward(call: Call) -> Sequence[Expected]:
     """Return what the derivative of GELU may give, times the gradient."""
-    with np.errstate(all="ignore"):
-        grad, x = call.band("grad_output"), call.band("self")
-        if call["approximate"] == "tanh":
-            t = _inner(x).tanh()
-            inner = (x * x * (3 * 0.044715) + 1.0) * float(np.sqrt(2 / np.pi))
-            slope = (t + 1.0) * 0.5 + x * 0.5 * (1.0 - t * t) * inner
-        else:
-            share, density = normal(x)
-            slope = share + x * density
-        return [Within(grad * slope, "approximation")]
+    f = _tanh_gelu_backward if call["approximate"] == "tanh" else _gelu_backward
+    return formula(f, "grad_output", "self", approximate=True)(call)
 
 
 def threshold_backward(call: Call) -> Sequence[Expected]:
