@@ -140,12 +140,17 @@ def absolute(width: int) -> Kernel:
 
 def shift_left(width: int) -> Kernel:
     """Return the kernel of a shift to the left."""
-    return required(integer.shli(width), _shift_range(width))
+    return _amount_required(required(integer.shli(width), _shift_range(width)), width)
 
 
 def shift_right_logical(width: int) -> Kernel:
     """Return the kernel of a shift to the right that shifts in zeros."""
-    return required(integer.shrui(width), _shift_range(width))
+    return _amount_required(required(integer.shrui(width), _shift_range(width)), width)
+
+
+def _amount_required(kernel: Kernel, width: int) -> Kernel:
+    """Return the kernel of a shift that is undefined if its amount is poison, which may be any number."""
+    return replace(kernel, worst=(0, mask_of(width)))
 
 
 def _shift_range(width: int) -> str:
@@ -157,15 +162,14 @@ def shift_right_arithmetic(width: int, rounds: bool) -> Kernel:
     added.
     """
     if not rounds:
-        return required(integer.shrsi(width), _shift_range(width))
+        return _amount_required(required(integer.shrsi(width), _shift_range(width)), width)
 
     def shifted(a: Any, b: Any) -> Any:
         before = _choose(b > 0, b - 1, 0)
         return (a >> b) + _choose(b > 0, (a >> before) & 1, 0)
 
-    return on_integers(
-        (signed(width), signed(width)), width, shifted, (_shift_range(width), lambda a, b: (b >= 0) & (b < width))
-    )
+    condition: Condition = (_shift_range(width), lambda a, b: (b >= 0) & (b < width))
+    return _amount_required(on_integers((signed(width), signed(width)), width, shifted, condition), width)
 
 
 def multiply(width: int, result: int) -> Kernel:

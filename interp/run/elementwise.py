@@ -37,6 +37,8 @@ from halfulp.semantics.kernel import (
     Outcome,
     PoisonIds,
     first_place,
+    select,
+    spread,
     with_faults,
     zeroed,
 )
@@ -499,3 +501,18 @@ def _of_rank(value: Value, rank: int) -> Value:
     """Return a value with more leading axes of size 1."""
     new = (1,) * (rank - value.ndim)
     return rearranged(value, lambda array: array.reshape(new + array.shape))
+
+
+def chosen_marks(settings: Settings, condition: Value, yes: Value, no: Value) -> Any:
+    """Return the marks of elements that a condition chooses from values of one shape; None if there are none."""
+    if not settings.marks_elements or condition.open is yes.open is no.open is None:
+        return None
+    clean = next(arm.open for arm in (yes, no, condition) if arm.open is not None).dtype.type(0)
+    mask = select(
+        condition.bits,
+        np.broadcast_to(clean if yes.open is None else yes.open, yes.shape),
+        np.broadcast_to(clean if no.open is None else no.open, no.shape),
+    )
+    if settings.track_open and condition.open is not None:  # the chosen arm is unspecified
+        mask = mask | np.where(spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
+    return mask

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import constant_value
@@ -35,6 +33,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import I1, ShapedType, spell_shape
+from halfulp.interp.run.elementwise import chosen_marks
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues
 from halfulp.interp.run.frames import Cast, Function, Run, decided, in_lanes, lift
 from halfulp.interp.run.settings import Settings
@@ -42,7 +41,7 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.lanes import alike, over_lanes
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, floats, integer, kernel
-from halfulp.semantics.kernel import Kernel, Open
+from halfulp.semantics.kernel import Kernel
 
 # --- forms ------------------------------------------------------------------------------------------------------------
 #
@@ -689,20 +688,9 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
             raise _different_shapes(run, condition, yes, no)
         ids = kernel.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)
         bits = kernel.select(condition.bits, yes.bits, no.bits)
-        return Value(yes.type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)
-
-    def _open(condition: Value, yes: Value, no: Value) -> Any:
-        if not settings.marks_elements or condition.open is yes.open is no.open is None:
-            return None
-        clean = next(arm.open for arm in (yes, no, condition) if arm.open is not None).dtype.type(0)
-        mask = kernel.select(
-            condition.bits,
-            np.broadcast_to(clean if yes.open is None else yes.open, yes.shape),
-            np.broadcast_to(clean if no.open is None else no.open, no.shape),
+        return Value(
+            yes.type, bits, ids, chosen_marks(settings, condition, yes, no), None if ids is None else run.origins
         )
-        if settings.track_open and condition.open is not None:  # the chosen arm is unspecified
-            mask = mask | np.where(kernel.spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
-        return mask
 
     return choose
 

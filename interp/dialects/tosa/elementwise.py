@@ -65,6 +65,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.run.elementwise import chosen_marks
 from halfulp.interp.run.evaluators import Elementwise, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -222,7 +223,8 @@ def _select(op: Operation, settings: Settings) -> Function:
         )
         poison = select_poison(condition.bits, condition.poison, yes.poison, no.poison, shape)
         bits = select(condition.bits, yes.bits, no.bits)
-        return (Value(made, bits, poison, None, None if poison is None else run.origins),)
+        marks = chosen_marks(settings, condition, yes, no)
+        return (Value(made, bits, poison, marks, None if poison is None else run.origins),)
 
     return choose
 

@@ -114,6 +114,33 @@ def _scaled(value: int, multiplier: int, shift: int, double: bool) -> int:
     return value * multiplier + rounding >> shift
 
 
+def test_choices_keep_marks_and_poison_amounts_are_undefined() -> None:
+    # The sign and the payload of the NaN that truncf gives are open, so they are open after the choice.
+    text = """func.func @f(%x: tensor<2xf32>, %c: tensor<2xi1>) -> tensor<2xf16> {
+  %y = arith.truncf %x : tensor<2xf32> to tensor<2xf16>
+  %z = arith.constant dense<1.0> : tensor<2xf16>
+  %0 = tosa.select %c, %y, %z : (tensor<2xi1>, tensor<2xf16>, tensor<2xf16>) -> tensor<2xf16>
+  return %0 : tensor<2xf16>
+}"""
+    after = text.replace("tosa.select %c, %y, %z : (tensor<2xi1>, tensor<2xf16>, tensor<2xf16>) -> tensor<2xf16>",
+                         "arith.select %c, %y, %z : tensor<2xi1>, tensor<2xf16>")  # fmt: skip
+    given = np.array([np.nan, 2.0], np.float32), np.array([True, False])
+    (found, other) = (hu.run(hu.parse(each), *given, track_open=True)[0].open for each in (text, after))
+    assert found is not None
+    assert other is not None
+    assert found.tolist() == other.tolist()
+    assert (found != 0).tolist() == [True, False]
+    # Poison may be any amount, also one that the specification forbids.
+    for op in "logical_left_shift", "logical_right_shift", "arithmetic_right_shift":
+        shift = f"""func.func @f(%x: tensor<2xi16>) -> tensor<2xi16> {{
+  %p = ub.poison : tensor<2xi16>
+  %0 = tosa.{op} %x, %p {"{round = true}" if op.startswith("arith") else ""} : (tensor<2xi16>, tensor<2xi16>) -> tensor<2xi16>
+  return %0 : tensor<2xi16>
+}}"""
+        with pytest.raises(hu.UndefinedBehavior, match="0 <= value2"):
+            _run(shift, np.ones(2, np.int16))
+
+
 @pytest.mark.parametrize("name", ["f80", "f128"])
 def test_floats_of_more_than_64_bits_have_constants(name: str) -> None:
     text = f"""func.func @f(%x: tensor<3x{name}>) -> (tensor<3x{name}>, tensor<3x{name}>) {{
