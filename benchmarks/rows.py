@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-
 ENOUGH = 0.6
 """Seconds: what takes longer is disturbed by other work only little, so few rounds are enough."""
 
