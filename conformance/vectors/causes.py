@@ -363,8 +363,8 @@ def causes_of_steps(computation: ProgramComputation, sample: Sample) -> Iterator
         yield from in_steps(step, [cause for row in rows for cause in row.causes(step.op, own)])
 
 
-_OF_WHOLE_PROGRAMS = (byte_orders, flag_orders, stuck_bits, crossed_wires, other_ops)
-"""Rows that are not tried for each op: the first four are about a device's outputs, `other_programs` does the last."""
+_OF_WHOLE_PROGRAMS = (byte_orders, flag_orders, stuck_bits, stuck_operands, crossed_wires, other_ops)
+"""Rows that are not tried for each op: the first five are about a device's ports, `other_programs` does the last."""
 
 
 # --- table ------------------------------------------------------------------------------------------------------------
