@@ -569,6 +569,7 @@ CHANGES: tuple[Change, ...] = (
     Change("recorded *--diagnostics*json*", "each kind of error has a code", r'"code": "[\w-]+", ', both=True),
     Change("recorded d4915f *", "each kind of error has a code", r'(?<=") type="[\w-]+">', ">", both=True),
     Change("vectors arith.truncf * --type f8E8M0FNU * --format mlir", "a row of divergences follows those for less"),
+    Change("recorded e2883b *", "programs of TOSA are a kind of programs", r", tosa\b", both=True),
     Change("recorded ea0295 *", "messages say what is wrong in a whole sentence", "is no power", "is not a power"),
     Change("recorded 55c438 *", "TOSA is read and evaluated"),
     Change("recorded 8436f3 *", "there are more recipes", ", nvfp4-4over6-mae.* (?=\\(did)", " ", both=True),
