@@ -433,20 +433,24 @@ def verify_async_copy(op: Operation) -> str | None:
     return None if memdesc(op.operands[1]).mutable else "Cannot store into immutable memory"
 
 
+def _unlike_indices(op: Operation, memory: str, values: str, given: SSAValue, indices: SSAValue) -> str | None:
+    """Return why values do not go along an axis of memory by indices. ``memory``, ``values``: names in messages."""
+    axis, rank = integer_of(op, "axis"), len(memdesc(op.operands[0]).shape)
+    if sizes_of(given.type) != sizes_of(indices.type):
+        return f"{values} shape must match indices shape"
+    if rank != len(sizes_of(indices.type)):
+        return f"{memory} and indices must have the same rank"
+    return None if 0 <= axis < rank else f"axis {axis} is out of bounds for {memory} rank {rank}"
+
+
 def _scattered(op: Operation) -> str | None:
     target, values, indices = memdesc(op.operands[0]), op.operands[1], op.operands[2]
-    axis = integer_of(op, "axis")
-    if sizes_of(values.type) != sizes_of(indices.type):
-        return "values shape must match indices shape"
-    if len(target.shape) != len(sizes_of(indices.type)):
-        return "destination and indices must have the same rank"
-    if not 0 <= axis < len(target.shape):
-        return f"axis {axis} is out of bounds for destination rank {len(target.shape)}"
+    if wrong := _unlike_indices(op, "destination", "values", values, indices):
+        return wrong
     if encoding_of(values) != encoding_of(indices):
         return "values must have the same layout as indices"
-    if target.element != ty.element_type(values.type):
-        return "values element type must match destination element type"
-    return None
+    same = target.element == ty.element_type(values.type)
+    return None if same else "values element type must match destination element type"
 
 
 verify_local_scatter = plain(_scattered)
@@ -469,13 +473,8 @@ def verify_local_atomic(op: Operation) -> str | None:
 
 def _gathered(op: Operation) -> str | None:
     source, indices, result = memdesc(op.operands[0]), op.operands[1], op.results[0]
-    axis = integer_of(op, "axis")
-    if sizes_of(result.type) != sizes_of(indices.type):
-        return "result shape must match indices shape"
-    if len(source.shape) != len(sizes_of(indices.type)):
-        return "source and indices must have the same rank"
-    if not 0 <= axis < len(source.shape):
-        return f"axis {axis} is out of bounds for source rank {len(source.shape)}"
+    if wrong := _unlike_indices(op, "source", "result", result, indices):
+        return wrong
     if source.element != ty.element_type(result.type):
         return "result element type must match source element type"
     same = encoding_of(indices) == encoding_of(result)
