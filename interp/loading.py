@@ -54,6 +54,7 @@ def parse_module(
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
     skip_unknown: bool = False,
+    exact_decimals: bool = False,
 ) -> Module:
     """Read the text of an MLIR file. An implicit module is added if the text has no top-level operation, or several.
 
@@ -63,6 +64,8 @@ def parse_module(
     ``start``: the line and column at which the text begins in its file.
     ``skip_unknown``: skip functions with ops of unknown syntax, and such ops at the top level
     (`halfulp.interp.text.skipping`).
+    ``exact_decimals``: a tool printed the text, whose parser would round its decimals to f64 first: f80 and f128 have
+    the numbers that the tool had.
 
     Raises ParseError and VerifyError, and TypeMismatch if the argument is not text.
     """
@@ -72,7 +75,7 @@ def parse_module(
     if skip_unknown:
         from halfulp.interp.text.skipping import SkippingParser as kind
     with PausedCollector():
-        module = parse_unverified(text, filename, allow_unregistered, registry, schema, start, kind)
+        module = parse_unverified(text, filename, allow_unregistered, registry, schema, start, kind, exact_decimals)
         if verify:
             verify_module(module)
         return module

@@ -432,9 +432,9 @@ class PassPipeline:
         the generic form. ``placed``: ops keep their places in the text there. Raise HalfulpError.
         """
         try:
-            return parse_module(text, name)
+            return parse_module(text, name, exact_decimals=True)
         except (ParseError, Unsupported):
-            return parse_module(self.generic(text, name, placed), name)
+            return parse_module(self.generic(text, name, placed), name, exact_decimals=True)
 
     def generic(self, text: str, name: str = "<stdin>", placed: bool = False) -> str:
         """Return a module in the generic form. No pass runs. ``placed``: with locations in the file ``name``.
@@ -471,7 +471,7 @@ class PassPipeline:
         if not self.in_generic_form:
             return text
         try:
-            return print_module(parse_module(text), schema=Schema.MLIR22)
+            return print_module(parse_module(text, exact_decimals=True), schema=Schema.MLIR22)
         except HalfulpError:
             return text
 

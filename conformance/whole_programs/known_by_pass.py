@@ -7,12 +7,14 @@ ops, each of them alone.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import zip_longest
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,15 @@ from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, Two
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
-from halfulp.interp.ir.operations import Module, Operation, argument_types, captured, result_types
+from halfulp.interp.ir.operations import (
+    Module,
+    Operation,
+    OpResult,
+    SSAValue,
+    argument_types,
+    captured,
+    result_types,
+)
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Listener, Settings
@@ -116,16 +126,21 @@ class ReplacedOps:
     functions: Mapping[Operation, Operation]
 
 
-def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) -> ReplacedOps | None:
+def replaced_ops(
+    module: Module,
+    cases: Collection[OpCase],
+    after: Transformed,
+    fixed: Mapping[SSAValue, Operation] = MappingProxyType({}),
+) -> ReplacedOps | None:
     """Return the module with calls in place of all ops of some cases; None if there is no such op, or if the passes
-    make no such function for one.
+    make no such function for one. ``fixed``: the constants that stand for operands in these functions.
     """
     copy = rewrite.module_with(module.body, module)
     chosen = [(op, twin) for op, twin in zip(module.walk(), copy.walk(), strict=True) if rewrite.case_of(op) in cases]
     prefix = "after_passes_"
     while any((op.symbol_name or "").startswith(prefix) for op in module.body):
         prefix += "_"
-    modules = [rewrite.isolated(module, op, constants=True) for op, _ in chosen]
+    modules = [rewrite.isolated(module, op, constants=True, fixed=fixed) for op, _ in chosen]
     texts = list(map(text_of, modules))
     alike = dict(zip(texts, modules, strict=True))  # ops that are alike share a function
     names = {text: f"{prefix}{number}" for number, text in enumerate(alike)}
@@ -322,7 +337,31 @@ class KnownByPass:
         same bits in every differing element as the program after the passes, nothing else makes elements differ: in
         regions, in memory, in printed values.
         """
-        replaced, (after,) = work.replaced, work.after.after([work.module])
+        return self._with_replaced(work, work.replaced, function, part) or self._with_replaced(
+            work, self._with_fixed_operands(work, function, part), function, part
+        )
+
+    def _with_fixed_operands(self, work: _Work, function: str, part: Part) -> ReplacedOps | None:
+        """Return what `replaced_ops` does, with constants for the operands that have one value in all runs, which a
+        pass may have found out; None if there are no others than the constants of the module.
+        """
+        main, ops = work.module.lookup(function), {op for op in work.module.walk() if case_of(op) in work.cases}
+        assert main is not None
+        operands = Operands(ops)
+        program = program_for(work.module, replace(self._settings, listeners=(operands,), write=silent))
+        if part.count == 1:
+            program.run(main, part.fresh(0))
+        else:
+            run_batch(program, main, part.lanes(), part.count)
+        known: dict[SSAValue, list[Value]] = defaultdict(list)
+        for op, columns in operands.columns():
+            for value, ran in zip(op.operands, columns, strict=True):
+                known[value].append(ran)
+        fixed = {value: made for value, ran in known.items() if (made := _fixed(value, ran)) is not None}
+        return replaced_ops(work.module, work.cases, work.after, fixed) if fixed else None
+
+    def _with_replaced(self, work: _Work, replaced: ReplacedOps | None, function: str, part: Part) -> Sequence[Finding]:
+        (after,) = work.after.after([work.module])
         if replaced is None or not isinstance(after, Module):
             return ()
         one, two, three = (each.lookup(function) for each in (work.module, after, replaced.module))
@@ -357,6 +396,21 @@ class KnownByPass:
             finding = work.search.judged_case(case, op, columns, answers)
             found += [] if finding is None else [finding]
         return found
+
+
+def _fixed(value: SSAValue, ran: Sequence[Value]) -> Operation | None:
+    """Return a constant for a value that had the same bits over all lanes of all runs; None for one that had not, or
+    that is a constant of the module.
+    """
+    first = ran[0].bits[0]
+    constant = isinstance(value, OpResult) and value.owner.name == "arith.constant"
+    if (
+        constant
+        or ty.element_count(value.type) is None
+        or any(each.poisoned.any() or not (each.bits == first).all() for each in ran)
+    ):
+        return None
+    return rewrite.constant(value.type, first)
 
 
 @dataclass

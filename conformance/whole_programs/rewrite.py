@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase
@@ -219,12 +220,19 @@ def function_around(op: Operation) -> Operation:
     return op
 
 
-def isolated(module: Module, op: Operation, name: str = "op", *, constants: bool = False) -> Module:
+def isolated(
+    module: Module,
+    op: Operation,
+    name: str = "op",
+    *,
+    constants: bool = False,
+    fixed: Mapping[SSAValue, Operation] = MappingProxyType({}),
+) -> Module:
     """Return a module whose function ``@name`` applies the op alone to its `captured` values and returns
     its results.
 
     ``constants``: the function has constants in place of the arguments that are constants in the module, so that
-    passes fold them.
+    passes fold them. ``fixed``: the constants that stand for other values.
     """
     others = callees(module, op)
     while any(other.symbol_name == name for other in others):
@@ -232,7 +240,7 @@ def isolated(module: Module, op: Operation, name: str = "op", *, constants: bool
     block = Block()
     values: dict[SSAValue, SSAValue] = {value: block.add_argument(value.type) for value in captured(op)}
     for value in list(values) if constants else ():
-        owner = value.owner if isinstance(value, OpResult) else None
+        owner = fixed.get(value, value.owner if isinstance(value, OpResult) else None)
         if owner is not None and owner.definition is not None and Trait.CONSTANT_LIKE in owner.definition.traits:
             constant = copied(owner, {})
             block.append(constant)

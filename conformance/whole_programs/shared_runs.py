@@ -360,7 +360,9 @@ class SharedRuns:
         if not keys:
             return {}
         try:
-            module = parse_module("".join(_function_of(f"f{number}", key) for number, key in enumerate(keys)))
+            module = parse_module(
+                "".join(_function_of(f"f{number}", key) for number, key in enumerate(keys)), exact_decimals=True
+            )
         except HalfulpError:
             if len(keys) == 1:
                 return {keys[0]: _Code()}
@@ -390,7 +392,7 @@ class SharedRuns:
             if nodes is None:
                 return _NOTHING
             part = Part(types, types, tuple(_value(node, 0).bits for node in nodes), LANES)
-            modules = [parse_module(text) for text in (before, after)]
+            modules = [parse_module(text, exact_decimals=True) for text in (before, after)]
             functions = [found for module in modules if (found := module.lookup(NAME)) is not None]
             if not part.has_lanes_of_memory or len(functions) < 2 or len(set(map(_signature_of, functions))) > 1:
                 return _NOTHING

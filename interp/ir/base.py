@@ -168,12 +168,13 @@ def spell_rounded(number: float, format: FloatFormat) -> str:
 
 
 @lru_cache(maxsize=4096)
-def read_decimal(format: FloatFormat, text: str) -> int:
+def read_decimal(format: FloatFormat, text: str, exact: bool = False) -> int:
     """Read a decimal literal: round it to the nearest f64, and that to nearest even into ``format``.
 
-    The step through f64 is part of the language (MLIR 22 and newer), not an approximation.
+    The step through f64 is part of the language (MLIR 22 and newer), not an approximation. ``exact``: leave it out, as
+    LLVM's parser does since pull request 220267. What MLIR prints has digits enough for this alone.
     """
-    return round_to_format(format, exact_number(text, literal=True)).code
+    return round_to_format(format, exact_number(text, literal=not exact)).code
 
 
 def _digits(exact: Fraction, precision: int) -> tuple[str, int]:

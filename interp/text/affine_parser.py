@@ -18,7 +18,12 @@ _ESCAPED = re.compile(r'(?:[^\\]|\\(?:["\\nt]|[0-9a-fA-F]{2}))*')
 
 
 class TokenParser(Cursor):
-    """A parser of strings, symbols and numbers. Its subclasses read types and attributes."""
+    """A parser of strings, symbols and numbers. Its subclasses read types and attributes.
+
+    ``exact_decimals``: as for `halfulp.interp.loading.parse_module`.
+    """
+
+    exact_decimals = False
 
     def type(self) -> Type:
         """Read a type."""
@@ -113,7 +118,7 @@ class TokenParser(Cursor):
         if "." in token:
             if negative and not format.signed:
                 self.error(f"negative literal not valid for the unsigned type '{type}'", at)
-            return read_decimal(format, f"-{token}" if negative else token)
+            return read_decimal(format, f"-{token}" if negative else token, self.exact_decimals)
         if token[1:2] != "x":
             self.error(
                 "unexpected decimal integer literal for a floating point value",

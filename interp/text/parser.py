@@ -696,6 +696,7 @@ def parse_unverified(
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
     kind: type[Parser] = Parser,
+    exact_decimals: bool = False,
 ) -> Module:
     """Read a file of MLIR text; the rules of the ops are not checked (`halfulp.interp.loading` does).
 
@@ -703,7 +704,7 @@ def parse_unverified(
     ParseError.
     """
     parser = _parser(text, filename, allow_unregistered, registry, start, kind)
-    parser.schema = schema
+    parser.schema, parser.exact_decimals = schema, exact_decimals
     with PausedCollector():
         return _guarded(parser, parser.file)
 

@@ -11,6 +11,7 @@ from halfulp.conformance.oracles import mlir_opt
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import Finished, PassFailure, PassPipeline, Tool
+from halfulp.interp.ir.attributes import FloatAttr
 from halfulp.interp.ir.errors import HalfulpError, VerifyError
 from halfulp.interp.loading import parse_module
 
@@ -321,3 +322,19 @@ def test_a_module_with_moved_constants_is_unchanged(fake: Fake) -> None:
     ]
     after: list[str | PassFailure] = [*same, *other, PassFailure("no")]
     assert fake("exit 1").unchanged([before] * len(after), after) == [True] * 3 + [False] * 6
+
+
+@pytest.mark.mlir
+def test_wide_floats_are_read_as_mlir_has_them() -> None:
+    """MLIR 22 prints an f128 with all its digits, and its parser rounds them to f64. The quotient is the one of 1.0 and
+    3.0, rounded by hand: 0x3FFD followed by 0x5555 for ever.
+    """
+    text = "func.func @f() -> f128 {\n%a = arith.constant 1.0 : f128\n%b = arith.constant 3.0 : f128\n"
+    text += "%q = arith.divf %a, %b : f128\nreturn %q : f128\n}\n"
+    pipeline = PassPipeline(find_mlir_opt(), CANONICALIZE)
+    after = pipeline.apply(text)
+    assert "0.333333333333333333333333333333333317" in after
+    (function,) = pipeline.read(after, "<after>").body
+    constant = next(iter(function.children)).properties["value"]
+    assert isinstance(constant, FloatAttr)
+    assert constant.code == 0x3FFD5555555555555555555555555555

@@ -92,6 +92,20 @@ func.func @f(%c: i1) -> f32 {
 }
 """
 
+FROM_LOOP = """
+func.func @f(%x: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %nan = arith.constant 0x7FBFFFFF : f32
+  %one = arith.constant 1.0 : f32
+  %y = scf.for %i = %c0 to %c1 step %c1 iter_args(%c = %x) -> f32 {
+    scf.yield %one : f32
+  }
+  %r = arith.minnumf %nan, %y : f32
+  return %r : f32
+}
+"""
+
 
 @pytest.mark.mlir
 def test_passes_fold_constants_in_tensors_and_in_regions() -> None:
@@ -99,6 +113,7 @@ def test_passes_fold_constants_in_tensors_and_in_regions() -> None:
     assert explained(known, parse_module(IN_TENSOR), "f", [()]) == [(FOLDED,)]
     quieted = "maxnumf and minnumf return a signalling NaN quieted"
     assert explained(known, parse_module(IN_REGION), "f", [(value("i1=true"),)]) == [(quieted,)]
+    assert explained(known, parse_module(FROM_LOOP), "f", [(value("f32=2"),)]) == [(quieted,)]
 
 
 @pytest.mark.mlir
