@@ -25,7 +25,7 @@ from halfulp.interp.bytecode.encoding import (
 from halfulp.interp.bytecode.fields import Codec, Thing, boolean
 from halfulp.interp.bytecode.numbering import code_of, layout_of, read_segments
 from halfulp.interp.declare.declarations import OpDefinition, Schema
-from halfulp.interp.declare.operands import add_defaults, removed
+from halfulp.interp.declare.operands import add_defaults, renewed
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.base import FileLineCol, Place, UnknownLoc
@@ -558,10 +558,10 @@ class FileIndex:
             except BytecodeError:
                 raise error from None
             op.late = True
-        for prop in removed(definition, self.schema):
-            if prop.renewed is not None and properties.get(prop.renewed[0]) == prop.renewed[1]:
-                del properties[prop.renewed[0]]
-                properties[prop.name] = at.UnitAttr()
+        for old, (new, attribute) in renewed(definition, self.schema).items():
+            if properties.get(new) == attribute:
+                del properties[new]
+                properties[old] = at.UnitAttr()
         add_defaults(definition, properties)
         self.cursor = outer
         return properties

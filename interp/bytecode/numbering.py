@@ -34,8 +34,8 @@ from halfulp.interp.bytecode.fields import (
     write_bits,
 )
 from halfulp.interp.bytecode.vhlo_codes import FIELDS as VHLO_FIELDS
-from halfulp.interp.declare.declarations import OpDefinition, Property, Schema, Trait
-from halfulp.interp.declare.operands import SEGMENTS, all_operands, removed
+from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
+from halfulp.interp.declare.operands import SEGMENTS, all_operands, plain_names, renewed
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr, StringAttr
 from halfulp.interp.ir.base import FileLineCol, Position
@@ -284,26 +284,21 @@ class NumberedEntry:
 
 
 class NameEntry(NumberedEntry):
-    """The name of an op. ``layout``: the layout of its native properties; None if it has none. ``gone``: properties
+    """The name of an op. ``layout``: the layout of its native properties; None if it has none. ``plain``: properties
     that the schema has as plain attributes; ``renewed``: those that it has as a value of another property.
     """
 
-    __slots__ = ("definition", "gone", "layout", "mnemonic", "renewed")
+    __slots__ = ("definition", "layout", "mnemonic", "plain", "renewed")
 
     def __init__(
-        self,
-        dialect: int,
-        mnemonic: str,
-        definition: OpDefinition | None,
-        layout: Layout | None,
-        old: Sequence[Property],
+        self, dialect: int, mnemonic: str, definition: OpDefinition | None, layout: Layout | None, schema: Schema
     ) -> None:
         super().__init__(dialect, [], True)
         self.mnemonic = mnemonic
         self.definition = definition
         self.layout = layout
-        self.gone = tuple(prop.name for prop in old if prop.renewed is None)
-        self.renewed = {prop.name: prop.renewed for prop in old if prop.renewed is not None}
+        self.plain = frozenset() if definition is None else plain_names(definition, schema)
+        self.renewed = {} if definition is None else renewed(definition, schema)
 
 
 # The entry of each property, None for an absent one; then the bytes of the numbers of operands.
@@ -430,7 +425,7 @@ class Numbering:
             self._next_value += 1
             types.append(self.member(result.type))
         attributes = None
-        if operation.attributes or name.layout is None or name.gone:
+        if operation.attributes or name.layout is None or name.plain:
             attributes = self._dictionary(operation, name)
         properties: Properties | None = None
         if name.layout is not None:
@@ -459,8 +454,8 @@ class Numbering:
             if layout == Layout(()):
                 # All its properties are newer than the schema.
                 layout = None
-        old = () if definition is None else removed(definition, self.schema)
-        entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout, old)
+        entry = NameEntry(self._dialect(dialect), mnemonic, definition, layout, self.schema)
+        self._names[operation.name] = entry
         return entry
 
     @cached_property
@@ -479,12 +474,12 @@ class Numbering:
         attributes: Mapping[str, at.Attribute] = operation.attributes
         if operation.properties and name.layout is None:
             assert name.definition is not None
-            new = {prop.name for prop in name.definition.properties if prop.since > self.schema}
+            new = {prop.name for prop in name.definition.properties if prop.since > self.schema} - name.plain
             values = self._renewed(operation, name)
             attributes = {**{key: value for key, value in values.items() if key not in new}, **attributes}
         else:
-            gone = {key: operation.properties[key] for key in name.gone if key in operation.properties}
-            attributes = {**gone, **attributes}
+            plain = {key: operation.properties[key] for key in name.plain & operation.properties.keys()}
+            attributes = {**plain, **attributes}
         return self.entry(at.DictionaryAttr.of(attributes)) if attributes else None
 
     def _renewed(self, operation: Operation, name: NameEntry) -> Mapping[str, at.Attribute]:

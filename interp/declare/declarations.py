@@ -249,6 +249,8 @@ class Property:
     ``elided``: the value that the custom form leaves out of its dictionary, since an absent property means the same.
     ``since``: the schema that introduced it. ``until``: the first schema that does not have it any more; None if all
     later ones have it. There it is an attribute like any other, or the value ``renewed`` of a property of another name.
+    ``plain``: True if MLIR before ``since`` has it as an attribute like any other, with the same effect on results:
+    none. If it is False, this MLIR must not be given the property, since it would ignore it.
     ``flag``: True if MLIR stores the property as a truth value and not as an attribute: it is ``unit`` for true, else
     ``false``. It is always stored.
     ``number``: True if MLIR stores the property as a number and not as an attribute. It has a ``default``.
@@ -269,6 +271,7 @@ class Property:
     number: bool = False
     groups: int = 0
     late: bool = False
+    plain: bool = False
     #: The attribute that an absent property means; None if it means nothing.
     implied: Attribute | None = field(init=False)
 
@@ -282,6 +285,12 @@ class Property:
     def is_in(self, schema: Schema) -> bool:
         """Tell whether MLIR of this schema has the property."""
         return self.since <= schema and (self.until is None or schema < self.until)
+
+    def is_attribute_in(self, schema: Schema) -> bool:
+        """Tell whether MLIR of this schema has the property as an attribute like any other."""
+        return (self.plain and schema < self.since) or (
+            self.until is not None and self.until <= schema and self.renewed is None
+        )
 
 
 @dataclass(frozen=True, slots=True)

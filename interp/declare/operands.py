@@ -34,9 +34,19 @@ def is_inherent(definition: OpDefinition, name: str, schema: Schema | None = Non
 
 
 @cache
-def removed(definition: OpDefinition, schema: Schema) -> tuple[Property, ...]:
-    """Return the properties that MLIR of this schema no longer has."""
-    return tuple(prop for prop in definition.properties if prop.until is not None and prop.until <= schema)
+def renewed(definition: OpDefinition, schema: Schema) -> Mapping[str, tuple[str, Attribute]]:
+    """Return the properties that MLIR of this schema has as a value of another property, by name."""
+    return {
+        prop.name: prop.renewed
+        for prop in definition.properties
+        if prop.renewed is not None and not prop.is_in(schema)
+    }
+
+
+@cache
+def plain_names(definition: OpDefinition, schema: Schema) -> frozenset[str]:
+    """Return the names of the properties that MLIR of this schema has as attributes like any other."""
+    return frozenset(prop.name for prop in definition.properties if prop.is_attribute_in(schema))
 
 
 def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from halfulp.interp.declare.declarations import OpDefinition, Property, Schema, Trait
-from halfulp.interp.declare.operands import all_operands
+from halfulp.interp.declare.operands import all_operands, plain_names
 from halfulp.interp.declare.registry import is_upstream
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, DictionaryAttr, Names
@@ -38,7 +38,9 @@ def check_schema(module: Module, schema: Schema) -> None:
         definition = operation.definition
         if definition not in newer:
             assert definition is not None
-            newer[definition] = tuple(prop for prop in definition.properties if prop.since > schema)
+            newer[definition] = tuple(
+                prop for prop in definition.properties if prop.since > schema and not prop.is_attribute_in(schema)
+            )
             if definition.since > schema:
                 _refuse(operation, f"the op '{operation.name}'", schema)
         for prop in newer[definition]:
@@ -262,9 +264,13 @@ class Printer(OpPrinter):
         if operation.successors:
             text += f"[{', '.join(self.labels[block] for block, _ in operation.successors)}]"
         raw = operation.raw_properties
-        properties = operation.properties
-        if operation.definition is not None and not self.newer and (newer := _newer_defaults(operation.definition)):
+        properties, attributes = operation.properties, operation.attributes
+        definition = operation.definition
+        if definition is not None and not self.newer and (newer := _newer_defaults(definition)):
             properties = {name: value for name, value in properties.items() if newer.get(name) != value}
+        if definition is not None and (plain := plain_names(definition, Schema.LLVM24 if self.newer else Schema.MLIR22)) & properties.keys():
+            attributes = {**{name: properties[name] for name in plain & properties.keys()}, **attributes}
+            properties = {name: value for name, value in properties.items() if name not in plain}
         if properties:
             text += f" <{self.dictionary(properties)}>"
         elif raw is not None:
@@ -272,8 +278,8 @@ class Printer(OpPrinter):
             text += f" <{self.names.get(raw) or raw.spell(self.names)}>"
         if operation.regions:
             text += f" ({regions or self._regions(operation)})"
-        if operation.attributes:
-            text += f" {self.dictionary(operation.attributes)}"
+        if attributes:
+            text += f" {self.dictionary(attributes)}"
         inputs = ", ".join([self.type(value.type) for value in operands])
         types = [result.type for result in operation.results]
         outputs = ", ".join([self.type(type) for type in types])

@@ -290,7 +290,7 @@ for _name, _smallest in (("min", True), ("max", False)):
     )
 _AT_MAP = "$memref `` custom<AffineMapOfSSAIds>($indices, $map) attr-dict `:` type($memref)"
 _MAP = d.Property("map", d.AFFINE_MAP_ATTR)
-_ALIGNMENT = d.Property("alignment", d.INTEGER_64_ATTR, optional=True, since=d.Schema.LLVM24, late=True)
+_ALIGNMENT = d.Property("alignment", d.INTEGER_64_ATTR, optional=True, since=d.Schema.LLVM24, late=True, plain=True)
 _INDICES = d.variadic("indices", d.INDEX)
 
 affine.op(

@@ -342,7 +342,7 @@ func.op(
     custom=FUNCTION,
     properties=(
         *ARGUMENT_ATTRIBUTES,
-        d.Property("dlti", d.ANY_ATTR, optional=True, since=d.Schema.LLVM24, late=True),
+        d.Property("dlti", d.ANY_ATTR, optional=True, since=d.Schema.LLVM24, late=True, plain=True),
         d.Property("function_type", d.FUNCTION_TYPE_ATTR),
         d.Property("no_inline", d.UNIT_ATTR, optional=True),
         d.Property("sym_name", d.STRING_ATTR),

@@ -481,10 +481,10 @@ def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...], aliases: tuple[d
     """Declare the access of the elements of vectors that a mask names."""
     aligned = d.Property("alignment", k.INTEGER_32_ATTR)
     nontemporal = d.Property("nontemporal", d.UNIT_ATTR, optional=True)
-    aliases = tuple(replace(prop, since=Schema.LLVM24, late=True) for prop in aliases)
+    aliases = tuple(replace(prop, since=Schema.LLVM24, late=True, plain=True) for prop in aliases)
     # In MLIR 22 the load alone has this property.
     for loads, stores, place, of_load, of_store in (
-        ("load", "store", k.POINTER, (nontemporal,), (replace(nontemporal, since=Schema.LLVM24),)),
+        ("load", "store", k.POINTER, (nontemporal,), (replace(nontemporal, since=Schema.LLVM24, plain=True),)),
         ("gather", "scatter", k.POINTER_VECTOR, (), ()),
     ):
         llvm.op(

@@ -302,8 +302,8 @@ def optional(*names: str, kind: Any = d.ANY_ATTR) -> tuple[d.Property, ...]:
 
 
 def newer(properties: Iterable[d.Property], late: bool = False) -> tuple[d.Property, ...]:
-    """Return properties that MLIR 22 does not have; if they are ``late``, some builds of MLIR 24 do not either."""
-    return tuple(replace(prop, since=d.Schema.LLVM24, late=late) for prop in properties)
+    """Return properties that are plain attributes in MLIR 22, and in some builds of MLIR 24 if they are ``late``."""
+    return tuple(replace(prop, since=d.Schema.LLVM24, late=late, plain=True) for prop in properties)
 
 
 FASTMATH = d.Property("fastmathFlags", forms.FASTMATH, default=0)

@@ -192,7 +192,7 @@ declare(
     properties=(
         d.Property("initial_value", d.ANY_ATTR, optional=True),
         d.Property("sym_name", d.STRING_ATTR),
-        d.Property("sym_visibility", d.STRING_ATTR, optional=True, since=d.Schema.LLVM24, late=True),
+        d.Property("sym_visibility", d.STRING_ATTR, optional=True, since=d.Schema.LLVM24, late=True, plain=True),
         d.Property("type", TYPE_ATTR),
         d.Property("var_shape", INDEX_ELEMENTS),
     ),
