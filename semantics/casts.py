@@ -13,6 +13,7 @@ from halfulp.fp_formats.exact import comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import (
     FORMATS,
+    LIMB_BITS,
     Codes,
     FloatFormat,
     Mask,
@@ -25,6 +26,7 @@ from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_flags, word
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.spelling import value_text
 from halfulp.semantics import emulated, floats
+from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import (
     Computes,
     Integer,
@@ -321,6 +323,30 @@ def to_integer(
 
     kernel = Kernel(quick, array_implementation, faults=faults, words=words, real=real)
     return floats.raising(kernel, raises, outcome_of, flagged)
+
+
+@llvm.forgotten
+@lru_cache(maxsize=1024)
+def ldexp(fmt: FloatFormat, width: int, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
+    """Return the kernel of llvm.intr.ldexp: a float times 2**n of a signed n, rounded once. ``width``: its bits."""
+    policy, reading = profile.arithmetic, Reading(width, True)
+    # A larger power of two moves each number out of the range in the same way.
+    span = fmt.emax - fmt.emin + 2 * fmt.precision + 2
+
+    def power(n: int) -> int:
+        return max(-span, min(span, (n ^ reading.sign) - reading.sign))
+
+    def specification(a: int, n: int) -> scalar.Result:
+        return scalar.convert(fmt, fmt, a, rounding, policy, exponent=power(n))
+
+    def array(a: Codes, n: Codes) -> ArrayResult:
+        if width > LIMB_BITS:
+            powers = np.array([power(code) for code in codes_to_ints(n, width)]).reshape(element_shape(n, width))
+        else:
+            powers = np.clip(reading.values(n).astype(np.int64), -span, span)
+        return conversions.convert(fmt, fmt, a, rounding, policy, exponent=powers)
+
+    return floats.float_kernel(specification, array, (fmt,), fmt, fastmath)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real=Reinterprets())

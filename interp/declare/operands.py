@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 
-from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Schema, Slot, SuccessorSlot, Trait
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Schema, Slot, SuccessorSlot, Trait
 from halfulp.interp.ir.attributes import Attribute, BoolAttr, DenseArrayAttr
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
@@ -37,9 +37,7 @@ def is_inherent(definition: OpDefinition, name: str, schema: Schema | None = Non
 def renewed(definition: OpDefinition, schema: Schema) -> Mapping[str, tuple[str, Attribute]]:
     """Return the properties that MLIR of this schema has as a value of another property, by name."""
     return {
-        prop.name: prop.renewed
-        for prop in definition.properties
-        if prop.renewed is not None and not prop.is_in(schema)
+        prop.name: prop.renewed for prop in definition.properties if prop.renewed is not None and not prop.is_in(schema)
     }
 
 

@@ -268,8 +268,10 @@ class Printer(OpPrinter):
         definition = operation.definition
         if definition is not None and not self.newer and (newer := _newer_defaults(definition)):
             properties = {name: value for name, value in properties.items() if newer.get(name) != value}
-        if definition is not None and (plain := plain_names(definition, Schema.LLVM24 if self.newer else Schema.MLIR22)) & properties.keys():
-            attributes = {**{name: properties[name] for name in plain & properties.keys()}, **attributes}
+        schema = Schema.LLVM24 if self.newer else Schema.MLIR22
+        plain = frozenset() if definition is None else plain_names(definition, schema) & properties.keys()
+        if plain:
+            attributes = {**{name: properties[name] for name in plain}, **attributes}
             properties = {name: value for name, value in properties.items() if name not in plain}
         if properties:
             text += f" <{self.dictionary(properties)}>"

@@ -276,6 +276,7 @@ _INTEGER_FUNCTIONS = {
 }  # fmt: skip
 _INTEGER_REDUCTIONS = ("add", "and", "mul", "or", "smax", "smin", "umax", "umin", "xor")
 _FLOAT_REDUCTIONS, _STARTED_REDUCTIONS = ("fmax", "fmin", "fmaximum", "fminimum"), ("fadd", "fmul")
+_TO_INTEGER = ("lrint", "llrint", "lround", "llround")
 _CHECKED = ("sadd", "uadd", "ssub", "usub", "smul", "umul")
 
 
@@ -322,14 +323,23 @@ def declare(
             results={"res": k.ANY},
             evaluate=OnValues(kernels.checked, raw=True, no_lanes=True),
         )
-    llvm.op(
-        "intr.powi",
-        _form(["val", "power"]),
-        operands={"val": k.FLOAT_LIKE, "power": k.INTEGER},
-        results={"res": k.ANY},
-        properties=(fastmath,),
-        evaluate=kernels.evaluator("intr.powi"),
-    )
+    for name in ("powi", "ldexp"):
+        llvm.op(
+            f"intr.{name}",
+            _form(["val", "power"]),
+            operands={"val": k.FLOAT_LIKE, "power": k.INTEGER},
+            results={"res": k.ANY},
+            properties=(fastmath,),
+            evaluate=kernels.evaluator(f"intr.{name}"),
+        )
+    for name in _TO_INTEGER:
+        llvm.op(
+            f"intr.{name}",
+            _form(["val"]),
+            operands={"val": k.LLVM_FLOAT if name == "llround" else k.FLOAT_LIKE},
+            results={"res": k.ANY},
+            evaluate=kernels.evaluator(f"intr.{name}"),
+        )
     llvm.op(
         "intr.is.fpclass",
         operands={"in": k.FLOAT_LIKE},
@@ -380,6 +390,7 @@ _CONVERSIONS = (
     ("uitofp", k.INTEGER_LIKE, k.FLOAT_LIKE, True, Schema.MLIR22),
     ("fptosi", k.FLOAT_LIKE, k.INTEGER_LIKE, False, Schema.LLVM24),
     ("fptoui", k.FLOAT_LIKE, k.INTEGER_LIKE, False, Schema.LLVM24),
+    *((name, k.ANY, k.ANY, name.endswith("rint"), Schema.LLVM24) for name in _TO_INTEGER),
 )
 
 
@@ -410,6 +421,16 @@ def _constrained(llvm: d.Dialect, fastmath: d.Property) -> None:
             properties=(*both, *(mode,) * rounds),
             evaluate=kernels.evaluator(kernels.CONSTRAINED + name),
             since=since,
+        )
+    for name in ("powi", "ldexp"):
+        llvm.op(
+            kernels.CONSTRAINED + name,
+            "$a `,` $b $roundingmode $fpExceptionBehavior attr-dict `:` functional-type($operands, results)",
+            operands=dict.fromkeys("ab", k.ANY),
+            results={"res": k.ANY},
+            properties=(*both, mode),
+            evaluate=kernels.evaluator(kernels.CONSTRAINED + name),
+            since=Schema.LLVM24,
         )
     for name in ("fcmp", "fcmps"):
         llvm.op(

@@ -177,11 +177,38 @@ def _in_classes(op: Operation, settings: Settings) -> Kernel:
     return float_unit.in_classes(format_of(op.operands[0]), mask.value)
 
 
-def _integer_power(op: Operation, settings: Settings) -> Kernel:
-    if op.results[0].type != op.operands[0].type:
-        raise _refuse(op, f"from '{op.operands[0].type}' to '{op.results[0].type}'")
-    width = _width(op.operands[1], settings)
-    return elementary.of_integer("powf", format_of(op.results[0]), width, _NEAREST, fastmath_of(op), settings.profile)
+def _of_power(factory: Callable[..., Kernel], *first: Any) -> Build:
+    """Return the builder of kernels on a float and an integer. ``first``: the factory's arguments before the format."""
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        power, given = (op.operands[place].type for place in (1, 0))
+        if not isinstance(ty.element_type(power), ty.IntegerType) or ty.shape_of(power) not in ((), ty.shape_of(given)):
+            raise _refuse(op, f"with a power of the type '{power}'")
+        if op.results[0].type != given or not isinstance(ty.element_type(given), ty.FloatType):
+            raise _refuse(op, f"from '{given}' to '{op.results[0].type}'")
+        width = _width(op.operands[1], settings)
+        return factory(*first, format_of(op.results[0]), width, _mode_of(op), fastmath_of(op), settings.profile)
+
+    return build
+
+
+def _to_rounded_integer(rounding: Rounding | None) -> Build:
+    """Return the builder of conversions to a signed integer. ``rounding``: None for the mode of the op. LLVM leaves
+    open what a number outside of the range gives: this counts as poison.
+    """
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        given, made = op.operands[0].type, op.results[0].type
+        if ty.shape_of(given) != ty.shape_of(made) or not (
+            isinstance(ty.element_type(given), ty.FloatType) and isinstance(ty.element_type(made), ty.IntegerType)
+        ):
+            raise _refuse(op, f"from '{given}' to '{made}'")
+        mode = _mode_of(op) if rounding is None else rounding
+        return casts.to_integer(
+            format_of(op.operands[0]), _width(op.results[0], settings), True, settings.profile, mode
+        )
+
+    return build
 
 
 _DIRECTIONS = {mode: name for name, mode in integer_functions.DIRECTIONS.items()}
@@ -268,7 +295,10 @@ _BUILDS: Mapping[str, Build] = {
     },
     "intr.pow": _of_format(elementary.binary, "powf", rounds=True),
     "intr.atan2": _of_format(elementary.binary, "atan2", rounds=True),
-    "intr.powi": _integer_power,
+    "intr.powi": _of_power(elementary.of_integer, "powf"),
+    "intr.ldexp": _of_power(casts.ldexp),
+    **{f"intr.{name}": _to_rounded_integer(None) for name in ("lrint", "llrint")},
+    **{f"intr.{name}": _to_rounded_integer(Rounding.TO_NEAREST_AWAY) for name in ("lround", "llround")},
     "intr.is.fpclass": _in_classes,
 }  # fmt: skip
 
@@ -383,7 +413,7 @@ def evaluator(mnemonic: str) -> Elementwise | None:
     return None if build is None else Elementwise(build, _MAY_BE_SCALAR.get(mnemonic, frozenset()))
 
 
-_MAY_BE_SCALAR = {"intr.powi": frozenset({1})}
+_MAY_BE_SCALAR = {f"intr.{name}": frozenset({1}) for name in ("powi", "ldexp")}
 """Operands whose one number stands for all elements."""
 
 

@@ -78,6 +78,7 @@ NON_AGGREGATE = d.TypeConstraint(
 VECTOR = d.TypeConstraint("LLVM dialect-compatible vector type", _is_vector, _VECTOR_KIND)
 INTEGER_LIKE = _scalar_or_vector("signless integer", _is_integer)
 BOOL_LIKE = _scalar_or_vector("1-bit signless integer", lambda type_: type_ == ty.I1)
+LLVM_FLOAT = d.TypeConstraint("floating point LLVM type", llvm.is_float)
 FLOAT_LIKE = _scalar_or_vector("floating point LLVM type", llvm.is_float)
 POINTER_LIKE = _scalar_or_vector("LLVM pointer type", _is_pointer)
 COMPARABLE = d.TypeConstraint(

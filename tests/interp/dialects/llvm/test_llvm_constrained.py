@@ -3,7 +3,7 @@ subnormals.
 """
 
 from fractions import Fraction
-from math import isqrt
+from math import ceil, floor, isqrt, trunc
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,18 @@ from tables import each_row
 import halfulp as hu
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.whole_programs.text_check import read_there
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
-MODES = ("dynamic", "tonearest", "downward", "upward", "towardzero", "tonearestaway")
+POLICIES = {
+    "dynamic": "TO_NEAREST_EVEN", "tonearest": "TO_NEAREST_EVEN", "downward": "DOWNWARD", "upward": "UPWARD",
+    "towardzero": "TOWARD_ZERO", "tonearestaway": "TO_NEAREST_AWAY",
+}  # fmt: skip
+MODES = tuple(POLICIES)
 
 
 def constrained(op: str, *arguments: Any, types: str, result: str, text: str) -> Any:
@@ -89,6 +96,115 @@ def test_conversions_round_in_their_mode(mode: str) -> None:
             assert made == integer, (op, x)
 
 
+ROUNDED_TO = {"downward": floor, "upward": ceil, "towardzero": trunc, "dynamic": round, "tonearest": round}
+"""Python's functions that round an exact number to an integer."""
+
+
+def away(exact: Fraction) -> int:
+    return int(abs(exact) + Fraction(1, 2)) * (1 if exact > 0 else -1)
+
+
+@each_row(*MODES)
+def test_integers_are_rounded_in_their_mode(mode: str) -> None:
+    numbers = [-3.5, -2.5, -0.5, -0.25, 0.5, 1.5, 2.5, 2.25, 126.75, -128.25]
+    rounded_to = ROUNDED_TO.get(mode, away)
+    for op in ("lrint", "llrint"):
+        types, result = "vector<10xf64>", "vector<10xi16>"
+        text = f"%a {mode} strict : {types} to {result}"
+        made = constrained(op, np.array(numbers), types=types, result=result, text=text)
+        assert made.view(np.int16).tolist() == [rounded_to(Fraction(number)) for number in numbers], op
+    below = hu.run(
+        f"llvm.func @f(%a: f32) -> i8 {{\n  %r = llvm.intr.experimental.constrained.lrint %a {mode} ignore : f32 to i8\n"
+        "  llvm.return %r : i8\n}",
+        np.float32(127.5),
+    )[0]
+    assert below.poisoned == (rounded_to(Fraction(255, 2)) > 127)
+
+
+def test_ties_are_rounded_away_from_zero() -> None:
+    for op in ("lround", "llround"):
+        for form in (
+            f"llvm.intr.experimental.constrained.{op} %a ignore : f32 to i32",
+            f"llvm.intr.{op}(%a) : (f32) -> i32",
+        ):
+            text = f"llvm.func @f(%a: f32) -> i32 {{\n  %r = {form}\n  llvm.return %r : i32\n}}"
+            made = [
+                int(hu.run(text, np.float32(number))[0].numpy().view(np.int32)) for number in (2.5, -2.5, 0.25, -0.5)
+            ]
+            assert made == [3, -3, 0, -1]
+    text = "llvm.func @f(%a: f32) -> i64 {\n  %r = llvm.intr.lrint(%a) : (f32) -> i64\n  llvm.return %r : i64\n}"
+    assert int(hu.run(text, np.float32(2.5))[0].numpy()) == 2
+
+
+@each_row(*MODES)
+def test_products_with_powers_of_two_are_rounded_once(mode: str) -> None:
+    """All numbers of f16 have 16 bits, so the exact products are computed for some of them with many powers."""
+    fmt, draw = FORMATS["f16"], np.random.default_rng(44)
+    codes = draw.integers(0, 1 << 16, 2000).astype(np.uint16)
+    powers = draw.integers(-45, 45, codes.size).astype(np.int8)
+    powers[:4] = [127, -128, 127, -128]
+    types, result = f"vector<{codes.size}xf16> vector<{codes.size}xi8>", f"vector<{codes.size}xf16>"
+    text = f"%a, %b {mode} strict : ({types.replace(' ', ', ')}) -> {result}"
+    made = constrained("ldexp", codes.view(np.float16), powers, types=types, result=result, text=text)
+    rounding = Rounding[POLICIES[mode]]
+    for code, power, found in zip(codes, powers, made.view(np.uint16), strict=True):
+        number = scalar.value(fmt, int(code))
+        if number is None:
+            assert np.isnan(found.view(np.float16)) == fmt.is_nan(int(code))
+            assert fmt.is_nan(int(code)) or found == code
+        elif not number:
+            assert found == code
+        else:
+            exact = number * Fraction(2) ** int(power)
+            assert found == scalar.from_fraction(fmt, exact, rounding).code, (hex(code), power)
+
+
+def test_a_power_has_any_width() -> None:
+    for width, power, expected in ((1, -1, 0.75), (64, -(2**62), 0.0), (64, 2**62, np.inf), (100, 2**98, np.inf)):
+        for shape in ("f32", "vector<2xf32>"):
+            text = (
+                f"llvm.func @f(%a: {shape}, %b: i{width}) -> {shape} {{\n"
+                f"  %r = llvm.intr.ldexp(%a, %b) : ({shape}, i{width}) -> {shape}\n  llvm.return %r : {shape}\n}}"
+            )
+            given = np.float32(1.5) if shape == "f32" else np.array([1.5, 1.5], np.float32)
+            assert np.all(hu.run(text, given, power)[0].numpy() == expected), (width, power)
+    text = "%a, %b upward strict : (f64, i32) -> f64"
+    exact, near = Fraction(1.1) ** 2, float(Fraction(1.1) ** 2)
+    above = near if Fraction(near) > exact else np.nextafter(near, np.inf)
+    assert constrained("powi", 1.1, np.int32(2), types="f64 i32", result="f64", text=text) == above
+
+
+def test_a_function_says_what_these_ops_do_with_subnormals() -> None:
+    for attributes, integer, large, small in (
+        ("", 1, 2.0**-20, 2.0**-140),
+        (' attributes {denormal_fp_math = "preserve-sign"}', 0, 0.0, 0.0),
+    ):
+        for op, operands, result, text, expected in (
+            ("lrint", (2.0**-140,), "i32", "%a upward ignore : f32 to i32", integer),
+            ("ldexp", (2.0**-140, np.int32(120)), "f32", "%a, %b tonearest ignore : (f32, i32) -> f32", large),
+            ("ldexp", (2.0**-120, np.int32(-20)), "f32", "%a, %b tonearest ignore : (f32, i32) -> f32", small),
+        ):
+            made = hu.run(
+                f"llvm.func @f(%a: f32, %b: i32) -> {result}{attributes} {{\n"
+                f"  %r = llvm.intr.experimental.constrained.{op} {text}\n  llvm.return %r : {result}\n}}",
+                np.float32(operands[0]),
+                operands[1] if operands[1:] else np.int32(0),
+            )
+            assert made[0].numpy() == expected, (op, attributes)
+
+
+def test_types_that_do_not_fit_are_refused() -> None:
+    for form in (
+        "lrint %a tonearest ignore : f64 to f32",
+        "llround %a ignore : f64 to vector<2xi32>",
+        "ldexp %a, %a tonearest ignore : (f64, f64) -> f64",
+        "powi %a, %b tonearest ignore : (f64, i32) -> f32",
+    ):
+        text = f"llvm.func @f(%a: f64, %b: i32) {{\n  %r = llvm.intr.experimental.constrained.{form}\n  llvm.return\n}}"
+        with pytest.raises(hu.Unsupported, match="halfulp does not run llvm.intr.experimental.constrained"):
+            hu.run(text, 1.0, np.int32(1))
+
+
 def test_ops_without_a_mode() -> None:
     assert constrained("fpext", A, types="f32", result="f64", text="%a strict : f32 to f64") == float(A)
     assert constrained("fptosi", -2.9, types="f64", result="i8", text="%a ignore : f64 to i8") == -2
@@ -111,6 +227,11 @@ TEXT = """module {
     %7 = llvm.intr.experimental.constrained.sitofp %arg2 tonearestaway ignore : i32 to f32
     %8 = llvm.intr.experimental.constrained.fcmps uno %arg1, %arg1 strict : vector<4xf64>
     %9 = llvm.intr.experimental.constrained.maximum %arg1, %arg1 ignore : vector<4xf64>
+    %10 = llvm.intr.experimental.constrained.ldexp %arg1, %arg2 upward ignore : (vector<4xf64>, i32) -> vector<4xf64>
+    %11 = llvm.intr.experimental.constrained.powi %arg0, %arg2 tonearest strict : (f64, i32) -> f64
+    %12 = llvm.intr.experimental.constrained.lrint %arg0 downward strict : f64 to i16
+    %13 = llvm.intr.experimental.constrained.llround %arg1 maytrap : vector<4xf64> to vector<4xi16>
+    %14 = llvm.intr.llround(%arg0) : (f64) -> i32
     llvm.return
   }
 }
