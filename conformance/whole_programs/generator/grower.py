@@ -150,10 +150,11 @@ DIALECTS = ("arith", "quant")
 def elementwise_ops() -> tuple[d.OpDefinition, ...]:
     """Return the ops of MLIR 22 that compute each element by itself, and that a row of names and types describes."""
     found = [op for name in DIALECTS for op in default_registry().dialects[name].ops.values()]
-    return tuple(op for op in found if op.since is d.Schema.MLIR22 and _is_elementwise(op))
+    return tuple(op for op in found if op.since is d.Schema.MLIR22 and is_elementwise(op))
 
 
-def _is_elementwise(op: d.OpDefinition) -> bool:
+def is_elementwise(op: d.OpDefinition) -> bool:
+    """Tell whether an op computes each element by itself, and rows of names and types describe it."""
     slots = (*op.operands, *op.results)
     known = all(isinstance(prop.kind, EnumDefinition) or prop.optional for prop in op.properties)
     runs = isinstance(op.evaluate, Elementwise) or d.Trait.ELEMENTWISE in op.traits
