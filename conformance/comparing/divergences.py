@@ -150,6 +150,16 @@ def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference
     return replace(expected, trap=traps)
 
 
+def half_added_in_64_bits(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a product of 32-bit integers that is shifted with rounding: the half is added in 64 bits, and wraps."""
+    a, b, shift = (codes.view(f"i{codes.itemsize}").astype(np.int64) for codes in inputs)
+    amount = np.clip(shift, 1, 63)
+    with np.errstate(over="ignore"):
+        shifted = a * b + (np.int64(1) << amount - 1) >> amount
+    wrapped = np.where(shift > 0, shifted, a * b).astype(np.uint32)
+    return replace(expected, bits=(wrapped,))
+
+
 def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
     """Predict a floor division that adds -1, as a 64-bit number, to a negative quotient that is not exact."""
     width = case.operand_widths[0]
@@ -351,7 +361,8 @@ def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) 
 _PLAIN: tuple[Quirk, ...] = (
     absolute_by_f32, clamped_to_swapped_bounds, rounded_by_f32, power_by_logarithm, fma_in_two_steps, negated_f80,
     copied_f80, signalling_quieted, e8m0_from_f32, e8m0_by_f32, iree_negative_nan, iree_rounding, qcast_in_registers,
-    divided_by_zero, trapped_remainder, floor_less_64_ones, f80_without_integer_bit, extremum_of_libm,
+    divided_by_zero, trapped_remainder, floor_less_64_ones, half_added_in_64_bits,
+    f80_without_integer_bit, extremum_of_libm,
 )  # fmt: skip
 QUIRKS: Mapping[str, Quirk] = {
     **{quirk.__name__: quirk for quirk in _PLAIN},
