@@ -420,7 +420,9 @@ def multiply_accumulate(
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
     out = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype)
     if machine_sums.takes(CHAIN if model == "ieee" else rule, op, tiles * m * n * k):
-        step = max(1, LARGE_BLOCK // max(1, m * n * k))
+        # The code works on many columns of one tile, or on many tiles, at once.
+        columns = m * n * k >= _LARGE_TILE and max(m, n) >= tiles
+        step = 1 if columns else max(1, LARGE_BLOCK // max(1, m * n * k))
     else:
         step = max(1, BLOCK // max(1, m * n * max(terms_at_once(op, k), elements)))
     for start in range(0, tiles, step):
@@ -430,6 +432,10 @@ def multiply_accumulate(
         held = np.ascontiguousarray(c[part].transpose(1, 2, 0))
         out[part] = chunk(left, right, held, factors, trace).transpose(2, 0, 1)
     return out.reshape(*lead, m, n)
+
+
+_LARGE_TILE = 1 << 15
+"""The products of a tile from which a call for each tile is not slow."""
 
 
 def _of_rows(x: Codes) -> Codes:
