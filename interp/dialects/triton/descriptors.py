@@ -17,6 +17,7 @@ from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.types import DescriptorType, mask_type, pointer_to
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
@@ -117,16 +118,22 @@ def _pointers(tensor: Descriptor, indices: Indices, size: int, type_: ty.Type) -
 Where = Callable[[Operation, Sequence[int], Sequence[Any]], Indices]
 
 
-def _loader(op: Operation, type_: ty.Type, settings: Settings) -> Callable[[Run, Descriptor, Indices], Value]:
-    """Return the function that loads elements of a type, which lie at some indices."""
+def _loader(
+    op: Operation, type_: ty.Type, element: ty.Type, settings: Settings
+) -> Callable[[Run, Descriptor, Indices], Value]:
+    """Return the function that loads elements of a type, which lie at some indices. ``element``: the type that they
+    have then, another one if their numbers are loaded.
+    """
     access = memory.Access(op, pointer_to(type_), settings)
-    element = ty.element_type(type_)
-    nan = element.format.nan_code if isinstance(element, ty.FloatType) else 0
+    own = ty.element_type(type_)
+    nan = own.format.nan_code if isinstance(own, ty.FloatType) else 0
 
     def load(run: Run, tensor: Descriptor, indices: Indices) -> Value:
+        if tensor.nan and nan and element != own:
+            raise memory.Apart("a NaN has no number")
         pointers, mask = _pointers(tensor, indices, access.size, type_)
         held = ty.TensorType(pointers.shape, element)
-        other = Value(held, np.full(pointers.shape, (nan or 0) if tensor.nan else 0, access.dtype))
+        other = Value(held, np.full(pointers.shape, (nan or 0) if tensor.nan else 0, code_layout(element)[0]))
         return memory.load(access, run, pointers, mask, other, held)
 
     return load
@@ -138,7 +145,7 @@ def _storer(op: Operation, type_: ty.Type, settings: Settings) -> Callable[[Run,
 
     def store(run: Run, tensor: Descriptor, indices: Indices, value: Value) -> None:
         pointers, mask = _pointers(tensor, indices, access.size, type_)
-        held = ty.TensorType(pointers.shape, ty.element_type(type_))
+        held = ty.TensorType(pointers.shape, value.element_type)
         memory.store(access, run, pointers, reshaped(value, held, pointers.shape), mask)
 
     return store
@@ -148,9 +155,9 @@ BlockLoader = Callable[[Run, Any, Sequence[Any]], Value]
 BlockStorer = Callable[[Run, Any, Sequence[Any], Value], None]
 
 
-def block_loader(op: Operation, type_: DescriptorType, settings: Settings) -> BlockLoader:
-    """Return the function that loads a block, from the slots of its descriptor and of its indices."""
-    load = _loader(op, ty.TensorType(type_.shape, type_.element), settings)
+def block_loader(op: Operation, type_: DescriptorType, element: ty.Type, settings: Settings) -> BlockLoader:
+    """Return the function that loads a block of elements, from the slots of its descriptor and of its indices."""
+    load = _loader(op, ty.TensorType(type_.shape, type_.element), element, settings)
     return lambda run, slot, indices: load(run, _descriptor(op, slot), _block(op, type_.shape, indices))
 
 
@@ -164,7 +171,7 @@ def _loading(where: Where) -> OnValues:
     def build(op: Operation, settings: Settings) -> Function:
         type_, block = op.results[0].type, op.operands[0].type
         assert isinstance(block, DescriptorType)
-        load_at = _loader(op, type_, settings)
+        load_at = _loader(op, ty.TensorType(sizes_of(type_), block.element), ty.element_type(type_), settings)
 
         def load(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
             shape = block.shape if where is _block else sizes_of(type_)
@@ -182,7 +189,7 @@ def _storing(where: Where, stored: int) -> OnValues:
     def build(op: Operation, settings: Settings) -> Function:
         type_, block = op.operands[stored].type, op.operands[0].type
         assert isinstance(block, DescriptorType)
-        store_at = _storer(op, type_, settings)
+        store_at = _storer(op, ty.TensorType(sizes_of(type_), block.element), settings)
 
         def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
             rest = [slot for place, slot in enumerate(slots) if place not in (0, stored)]

@@ -417,7 +417,7 @@ def _replacing(op: Operation, settings: Settings, combine: memory.Update, operan
 
 def _rmw(op: Operation, settings: Settings) -> Function:
     combine, inexact = memory.combining_of(op, op.operands[1].type, settings)
-    replace_, waves = _replacing(op, settings, combine, 1, inexact), _waves_of_unsigned(op)
+    replace_, waves = _replacing(op, settings, combine, 1, inexact), waves_of_unsigned(op)
     if waves is None:
         return replace_
     extreme = np.minimum if memory.kind_of(op) == "min" else np.maximum
@@ -442,7 +442,7 @@ def _rmw(op: Operation, settings: Settings) -> Function:
 _FEWEST_BITS = 32
 
 
-def _waves_of_unsigned(op: Operation) -> npt.NDArray[np.intp] | None:
+def waves_of_unsigned(op: Operation) -> npt.NDArray[np.intp] | None:
     """Return the waves of the elements of an atomic op, as `LinearLayout.waves`, if the target first combines them as
     unsigned numbers; else None.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +12,8 @@ import numpy as np
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
 from halfulp.interp.dialects.triton.compiling import KernelCompiler
+from halfulp.interp.dialects.triton.planning import may_be_planned, record
+from halfulp.interp.dialects.triton.plans import Plan
 from halfulp.interp.dialects.triton.together import LaneKernelCompiler, programs_at_once
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import types as ty
@@ -21,7 +23,7 @@ from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.batch.frames import LaneFrame
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.compiler import FunctionCompiler
-from halfulp.interp.run.frames import Frame, FunctionCode, Lanes, Outside, Run
+from halfulp.interp.run.frames import Frame, FunctionCode, Lanes, Outside, Run, lower
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.coerce import as_array
@@ -182,6 +184,9 @@ def launch(
     assert not isinstance(grid, int)  # the settings make a tuple of it
     x, y, z = (*grid, 1, 1)[:3]
     sizes = x, y, z
+    planned = _Planned.of(program, kernel, arguments, sizes)
+    if planned is not None and planned.run():
+        return ()
     recorder = program.settings.recorder
     origins, shared = Origins(), memory.Shared(prod(sizes) > 1)
     lent: dict[tuple[int, int], tuple[int, _Lent]] = {}
@@ -199,10 +204,118 @@ def launch(
         given.append(Value(type_, memory.code_of(lent[key][0])))
     launched = _Launch(program, kernel, given, outside, origins, shared, sizes)
     try:
-        return launched.run()
+        results = launched.run()
     finally:
         for _, each in lent.values():
             _give_back(each, origins)
+    if planned is not None:
+        planned.ran()
+    return results
+
+
+_MOST_PLANS, _MOST_FAILURES_OF_PLANS = 4, 3
+_MOST_IN_MEMORY = 1 << 20
+"""The most elements in an allocation of a planned launch."""
+
+
+class _Plans:
+    """The plans of a kernel, by what they depend on; None for a launch that ran and has no plan yet. ``failures``: how
+    often a planned launch had to run as usual.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Any, Plan | None] = {}
+        self.failures: dict[Any, int] = {}
+
+
+class _Held(NamedTuple):
+    """Memory that a launch uses: its number, its codes, and whether it must not be written."""
+
+    number: int
+    codes: Any
+    constant: bool
+
+
+class _Planned(NamedTuple):
+    """A launch that may have a plan (`halfulp.interp.dialects.triton.planning`), and what a plan of it depends on."""
+
+    program: Compiled
+    kernel: Operation
+    arguments: Sequence[Any]
+    sizes: tuple[int, int, int]
+    plans: _Plans
+    key: tuple[Any, ...]
+    memories: Mapping[tuple[int, int], _Held]
+
+    @classmethod
+    def of(
+        cls, program: Compiled, kernel: Operation, arguments: Sequence[Any], sizes: tuple[int, int, int]
+    ) -> _Planned | None:
+        """Return the launch; None if it cannot have a plan."""
+        (may,) = program.made((kernel, may_be_planned), lambda: (may_be_planned(kernel, program.settings),))
+        if not may:
+            return None
+        memories: dict[tuple[int, int], _Held] = {}
+        key: list[Any] = [sizes]
+        for argument in arguments:
+            if not isinstance(argument, Buffer):
+                if argument.poison is not None:
+                    return None
+                key.append(argument.bits.tobytes())
+                continue
+            held = argument.allocation
+            codes = held.bits[argument.offset : argument.offset + prod(argument.shape)]
+            clean = held.poison is None and held.open is None
+            if not clean or codes.ndim != 1 or codes.itemsize > _WIDEST or len(codes) > _MOST_IN_MEMORY:
+                return None
+            known = memories.setdefault(_address(argument), _Held(len(memories), codes, held.constant))
+            key.append((known.number, len(codes), codes.itemsize, held.constant))
+        given = [each.codes for each in memories.values()]
+        if any(np.may_share_memory(one, other) for at, one in enumerate(given) for other in given[:at]):
+            return None
+        plans = program.made((kernel, _Plans), _Plans)
+        return cls(program, kernel, arguments, sizes, plans, tuple(key), memories)
+
+    def run(self) -> bool:
+        """Run the launch by its plan, which is made if the same launch has run before. Return False, and leave memory
+        as it is, if it has none or has to run as usual.
+        """
+        known, failures = self.plans.known, self.plans.failures
+        if self.key not in known or failures.get(self.key, 0) >= _MOST_FAILURES_OF_PLANS:
+            return False
+        plan = known[self.key]
+        if plan is None:
+            plan = known[self.key] = self._made()
+        if plan is not None and plan.run([each.codes for each in self.memories.values()]):
+            return True
+        failures[self.key] = failures.get(self.key, 0) + (1 if plan is not None else _MOST_FAILURES_OF_PLANS)
+        return False
+
+    def ran(self) -> None:
+        """Note that the launch has run without an error."""
+        known = self.plans.known
+        while len(known) >= _MOST_PLANS and self.key not in known:
+            self.plans.failures.pop(last := next(iter(known)), None)
+            del known[last]
+        known.setdefault(self.key, None)
+
+    def _made(self) -> Plan | None:
+        """Return the plan; None if there is none."""
+        given: list[Any] = []
+        for argument, type_ in zip(self.arguments, argument_types(self.kernel), strict=True):
+            if isinstance(argument, Buffer):
+                argument = Value(type_, memory.code_of(1 + self.memories[_address(argument)].number))
+            given.append(lower(argument))
+        buffers = [(len(codes), codes.itemsize, constant) for _, codes, constant in self.memories.values()]
+        try:
+            recorded = record(self.program, self.kernel, given, buffers, self.sizes)
+            return Plan(recorded, [size for _, size, _ in buffers], self.program.settings)
+        except HalfulpError:
+            return None
+
+
+_WIDEST = 8
+"""The most bytes of an element."""
 
 
 @dataclass

@@ -195,7 +195,7 @@ def _reshape(op: Operation, settings: Settings) -> OnSlots:
 def _copy(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.operands[0].type
     access = memory.Access(op, type_, settings)
-    loaded = ty.TensorType(sizes_of(type_), access.element)
+    loaded = ty.TensorType(sizes_of(type_), element_of(op.operands[1].type))
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         given = [lift(slot, value.type) for slot, value in zip(slots, op.operands, strict=True)]
@@ -239,7 +239,7 @@ def _buffer_load(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
     access = memory.Access(op, op.operands[0].type, settings)
     pointers = _buffered(op, 0)
-    zeros = Value(type_, np.zeros(sizes_of(type_), access.dtype))
+    zeros = Value(type_, np.zeros(sizes_of(type_), code_layout(ty.element_type(type_))[0]))
 
     def load(run: Run, operands: Operands) -> tuple[Any, ...]:
         where, (_, _, _, mask, other) = pointers(run, operands)
@@ -281,8 +281,8 @@ def _copy_of_buffer(op: Operation, settings: Settings) -> OnSlots:
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         given = [lift(slot, value.type) for slot, value in zip(slots, op.operands, strict=True)]
         where, (block, _, _, mask, other, _) = pointers(run, given)
-        type_ = ty.TensorType(where.shape, access.element)
-        zeros = Value(type_, np.zeros(where.shape, access.dtype))
+        type_ = ty.TensorType(where.shape, element_of(op.operands[0].type))
+        zeros = Value(type_, np.zeros(where.shape, code_layout(type_.element)[0]))
         loaded = memory.load(access, run, where, mask, zeros if other is None else other, type_)
         _block(op, block).store(loaded)
         return (TOKEN,)
@@ -396,10 +396,15 @@ def segmented(op: Operation, slots: Sequence[Any]) -> list[list[Any]]:
     return found
 
 
+def _block_of(op: Operation) -> MemDescType:
+    """Return the type of the block that a copy fills: the last one among the operands."""
+    return [value.type for value in op.operands if isinstance(value.type, MemDescType)][-1]
+
+
 def _tma_load(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.operands[0].type
     assert isinstance(type_, DescriptorType)
-    load = descriptors.block_loader(op, type_, settings)
+    load = descriptors.block_loader(op, type_, _block_of(op).element, settings)
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         (tensor,), coordinates, offsets, _, (block,), (predicate,) = segmented(op, slots)
@@ -417,7 +422,7 @@ def _tma_store(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.operands[0].type
     assert isinstance(type_, DescriptorType)
     store = descriptors.block_storer(op, type_, settings)
-    held = ty.TensorType(type_.shape, type_.element)
+    held = ty.TensorType(type_.shape, _block_of(op).element)
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         tensor, *coordinates, block = slots
@@ -437,6 +442,8 @@ def _same(op: Operation, settings: Settings) -> OnSlots:
 
 _NOTHING = _raw(lambda op, settings: lambda run, slots: ())
 _TOKEN = _raw(lambda op, settings: lambda run, slots: (TOKEN,))
+WITHOUT_VALUES = (_NOTHING, _TOKEN)
+"""The evaluators of ops that neither read nor write elements."""
 
 
 def _converted(op: Operation, settings: Settings) -> Function:

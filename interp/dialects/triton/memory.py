@@ -28,7 +28,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.lanes import alike, over_lanes, repeated
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Open, Origin, first_place
+from halfulp.semantics.kernel import Kernel, Open, Origin, Origins, first_place
 
 _TABLE = "memory of a kernel"
 _WIDTHS = (1, 8, 16, 32, 64)
@@ -121,6 +121,20 @@ class Log:
             order = np.argsort(least, kind="stable")
             if (greatest[order][:-1] >= least[order][1:]).any():
                 raise Apart("programs may read what others write")
+
+
+class Numbered(mem.Memory):
+    """An allocation of which only the numbers of its elements count (`halfulp.interp.dialects.triton.planning`).
+    ``each``: the bytes of an element.
+    """
+
+    __slots__ = ("each", "numbers")
+
+    def __init__(self, source: str, numbers: npt.NDArray[np.uint64], each: int, origins: Origins) -> None:
+        super().__init__(source, 0, mem.CALLER_ALIGNMENT, origins, written=True)
+        self.size = self.end = len(numbers) * each
+        self.numbers = numbers
+        self.each = each
 
 
 class Shared:
@@ -284,8 +298,16 @@ class Access:
                 shared.log.access(part, _programs(run, pointers), self.size, writes)
             yield part
 
-    def elements(self, memory: mem.Memory) -> Codes:
-        """Return the codes of an allocation, writable."""
+    def elements(self, memory: mem.Memory, dtype: np.dtype[Any]) -> Codes:
+        """Return the codes of an allocation, writable. ``dtype``: that of the elements that are loaded or stored, which
+        may be their numbers.
+        """
+        if isinstance(memory, Numbered):
+            if memory.each != self.size or memory.numbers.dtype != dtype or self.element == ty.I1:
+                raise Apart("elements are accessed as others")
+            return memory.numbers
+        if dtype != self.dtype:
+            raise Apart("the elements of this memory have no numbers")
         whole = memory.size - memory.size % self.size
         codes: Codes = np.frombuffer(memory.data, np.uint8)[:whole].view(self.dtype)
         return codes
@@ -350,7 +372,8 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
     active = access.active(pointers, mask)
     shape, count = pointers.shape, prod(pointers.shape)
     whole = isinstance(active, slice)
-    bits = (np.empty if whole else np.zeros)(count, access.dtype)
+    dtype, _ = code_layout(ty.element_type(type_))
+    bits = (np.empty if whole else np.zeros)(count, dtype)
     ids: Any = None
     marks: Any = None
     if not whole and other is not None:
@@ -374,7 +397,7 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
         for listener in access.settings.listeners:
             listener.poison_born(access.op, origin, int(np.count_nonzero(left)))
     for _, memory, positions, places in access.parts(run, pointers, active):
-        bits[positions] = access.elements(memory)[places]
+        bits[positions] = access.elements(memory, dtype)[places]
         if memory.ids is not None:
             if run.lanes is not None:
                 raise Apart("an argument is poison")
@@ -416,7 +439,7 @@ def store(access: Access, run: Run, pointers: Value, value: Value, mask: Value |
     log = shared.log
     for part in access.parts(run, pointers, active, writes=True):
         number, memory, positions, places = part
-        elements, new = access.elements(memory), codes[positions]
+        elements, new = access.elements(memory, codes.dtype), codes[positions]
         writers = shared.writers[number - 1]
         if len(writers):
             firsts = access.first_bytes(places)
@@ -511,16 +534,24 @@ _RMW = {
 """The ways of atomic_rmw to combine, by those of arith; ``exch`` takes the new value."""
 
 
-def combining(op: Operation, kind: str, element: ty.Type, settings: Settings) -> Callable[[int, int], int]:
-    """Return the function of old and given code by which an atomic op makes the new code. Raises Unsupported for a kind
-    that is not defined for the elements: only ``fadd`` combines floats.
+def combining_kernel(op: Operation, kind: str, element: ty.Type, settings: Settings) -> Kernel | None:
+    """Return the kernel of old and given code by which an atomic op makes the new code; None for the given code. Raises
+    Unsupported for a kind that is not defined for the elements: only ``fadd`` combines floats.
     """
     if kind == "exch":
-        return lambda old, given: given
+        return None
     if isinstance(element, ty.FloatType) != (kind == "fadd"):
         raise unsupported(op, f"'{kind}' does not combine elements of type '{element}'")
     inner = elementwise_op(COMBINING[_RMW[kind]].op, (element, element), element)
-    kernel = evaluator_of(inner).build(inner, settings)
+    kernel: Kernel = evaluator_of(inner).build(inner, settings)
+    return kernel
+
+
+def combining(op: Operation, kind: str, element: ty.Type, settings: Settings) -> Callable[[int, int], int]:
+    """Return the function of old and given code by which an atomic op makes the new code, as `combining_kernel`."""
+    kernel = combining_kernel(op, kind, element, settings)
+    if kernel is None:
+        return lambda old, given: given
 
     def combine(old: int, given: int) -> int:
         found = kernel.scalar(old, given)
@@ -575,7 +606,7 @@ def update(
     for _, memory, positions, places in access.parts(run, pointers, active, writes=True):
         if memory.ids is not None and np.frombuffer(memory.lost, np.uint8)[access.bytes_at(places)].any():
             raise undefined(access.op, f"an atomic op reads poison of {memory.source}")
-        elements = access.elements(memory)
+        elements = access.elements(memory, access.dtype)
         pairs = zip(_as_array(positions).tolist(), _as_array(places).tolist(), strict=True)
         where.update((each, (elements, place, memory)) for each, place in pairs)
     for each in _as_array(active).tolist():

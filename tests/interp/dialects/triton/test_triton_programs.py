@@ -2,31 +2,18 @@
 the kernels that were compiled for a chip give its bits.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 from tables import each_row
+from triton_programs import PROGRAMS, arguments
 
 import halfulp as hu
 
-PROGRAMS = Path(__file__).parents[3] / "data" / "triton"
-DTYPES = {
-    "fp32": np.float32,
-    "fp16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "i32": np.int32,
-    "i8": np.int8,
-    "u8": np.uint8,
-    "fp8e4nv": ml_dtypes.float8_e4m3fn,
-    "fp8e4b8": ml_dtypes.float8_e4m3fnuz,
-}
 Floats = npt.NDArray[np.float64]
 F32, BF16, E4M3 = 2.0**-24, 2.0**-8, 2.0**-4
 """Half of the distance to the next number, as a part of the number."""
@@ -35,20 +22,9 @@ F32, BF16, E4M3 = 2.0**-24, 2.0**-8, 2.0**-4
 @cache
 def launched(name: str, form: str = "ttir") -> Mapping[str, npt.NDArray[Any]]:
     """Run a kernel in one of its forms and return its arrays."""
-    row = json.loads((PROGRAMS / "programs.json").read_text())[name]
-    data = np.load(PROGRAMS / f"{name}.npz")
-    given, arrays = [], {}
-    for argument in row["args"]:
-        if "value" in argument:
-            given.append(argument["value"])
-            continue
-        dtype = np.dtype(DTYPES[argument["type"]])
-        key = f"in_{argument['name']}"
-        array = np.array(data[key]).view(dtype) if key in data else np.zeros(argument["shape"], dtype)
-        arrays[argument["name"]] = array
-        given.append(array)
-    hu.run(hu.load(PROGRAMS / f"{name}.{form}"), *given, grid=tuple(row["grid"]))
-    return arrays
+    given, grid = arguments(name)
+    hu.run(hu.load(PROGRAMS / f"{name}.{form}"), *given.values(), grid=grid)
+    return {name: each for name, each in given.items() if isinstance(each, np.ndarray)}
 
 
 def wide(name: str) -> Mapping[str, npt.NDArray[Any]]:

@@ -1,0 +1,241 @@
+"""Planned launches: the ops that `halfulp.interp.dialects.triton.planning` recorded, as operations on whole arrays.
+
+The elements of one size lie in one array, a pool: first the constants, then the elements of memory, then those that ops
+compute, the results of one op after the other. So the results of an op, for all programs and iterations that run it
+together, are one range of a pool, and its operands are often one too; else they are picked by their places.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.formats import Codes
+from halfulp.interp.dialects.triton.local import Block, element_of, shape_of
+from halfulp.interp.dialects.triton.planning import Instance, Node, Recorded, Recorder
+from halfulp.interp.dialects.triton.types import MemDescType
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.types import code_layout
+from halfulp.interp.run.batch.run import LaneRun
+from halfulp.interp.run.frames import Lanes
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import ArrayImplementation
+
+Places = npt.NDArray[np.intp] | slice
+
+
+class _Unusual(HalfulpError):
+    """A planned launch met something that only the usual run does right."""
+
+
+def _dtype_of(type_: ty.Type) -> np.dtype[Any]:
+    return code_layout(element_of(type_))[0]
+
+
+def _places(places: npt.NDArray[np.intp]) -> Places:
+    """Return places as a range if they follow one another."""
+    first, count = int(places[0]) if len(places) else 0, len(places)
+    if count and int(places[-1]) - first == count - 1 and (places[1:] - places[:-1] == 1).all():
+        return slice(first, first + count)
+    return places
+
+
+class _Operand(NamedTuple):
+    """Elements of a pool, or known ones."""
+
+    pool: Codes
+    places: Places
+    known: Codes | None
+
+    def codes(self) -> Codes:
+        """Return the elements in one dimension."""
+        if self.known is not None:
+            return self.known
+        return self.pool[self.places] if isinstance(self.places, slice) else self.pool.take(self.places)
+
+
+class _Pools:
+    """Where elements lie: for each number the place in the pool of its size."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._place = np.zeros(recorder.count, np.intp)
+        self._size = np.zeros(recorder.count, np.uint8)
+        self._next = dict.fromkeys((1, 2, 4, 8), 1)
+        self.pools: dict[int, Codes] = {}
+        self._constant_to: dict[int, int] = {}
+
+    def lay(self, first: int, count: int, size: int) -> slice:
+        """Lay elements with consecutive numbers next to each other, and return their places."""
+        start = self._next[size]
+        self._next[size] = start + count
+        self._place[first : first + count] = np.arange(start, start + count)
+        self._size[first : first + count] = size
+        return slice(start, start + count)
+
+    def make(self) -> None:
+        """Make the pools."""
+        self.pools = {size: np.zeros(count, f"u{size}") for size, count in self._next.items()}
+
+    def end_constants(self) -> None:
+        """Note that the elements that were laid so far are constants."""
+        self._constant_to = dict(self._next)
+
+    def operand(self, numbers: npt.NDArray[np.uint64], size: int) -> _Operand:
+        """Return the elements with these numbers."""
+        flat = numbers.reshape(-1).astype(np.intp)
+        if not np.isin(self._size[flat[flat != 0]], size).all():
+            raise _Unusual("an op reads elements of another size")
+        places = self._place[flat]
+        pool = self.pools[size]
+        if (places < self._constant_to[size]).all():
+            return _Operand(pool, places, pool[places])
+        return _Operand(pool, _places(places), None)
+
+
+class _Store(NamedTuple):
+    """Elements that a launch leaves in an allocation."""
+
+    allocation: int
+    places: Places
+    operand: _Operand
+
+
+class Plan:
+    """A planned launch."""
+
+    def __init__(self, recorded: Recorded, sizes: Sequence[int], settings: Settings) -> None:
+        """``sizes``: the bytes of an element of each allocation."""
+        recorder, memories = recorded
+        self._settings, self._template = settings, recorder.template
+        self._lock = threading.Lock()
+        pools = _Pools(recorder)
+        constants = self._constants(recorder)
+        laid = [(pools.lay(first, len(codes), codes.dtype.itemsize), codes) for first, codes in constants]
+        pools.end_constants()
+        given = [pools.lay(first, len(last), size) for (first, last), size in zip(memories, sizes, strict=True)]
+        batches = _batches(recorder)
+        results = [self._lay(pools, *batch) for batch in batches]
+        pools.make()
+        for places, codes in laid:
+            pools.pools[codes.dtype.itemsize][places] = codes
+        self._loads = [(pools.pools[size], places) for places, size in zip(given, sizes, strict=True)]
+        self._steps = [
+            self._step(pools, node, instances, made) for (node, instances), made in zip(batches, results, strict=True)
+        ]
+        self._stores = []
+        for number, ((first, last), size) in enumerate(zip(memories, sizes, strict=True)):
+            changed = np.flatnonzero(last != np.arange(first, first + len(last), dtype=np.uint64))
+            if len(changed):
+                self._stores.append(_Store(number, _places(changed), pools.operand(last[changed], size)))
+
+    @staticmethod
+    def _constants(recorder: Recorder) -> list[tuple[int, Codes]]:
+        return [(each.first, each.codes) for each in recorder.constants]
+
+    def _lay(self, pools: _Pools, node: Node, instances: Sequence[Instance]) -> list[slice]:
+        """Lay the results of a batch, and return their places, for each result."""
+        made = []
+        for number, type_ in enumerate(node.results):
+            size = _dtype_of(type_).itemsize
+            parts = []
+            for instance in instances:
+                numbers = instance.results[number].reshape(-1)
+                if len(numbers):
+                    parts.append(pools.lay(int(numbers[0]), len(numbers), size))
+            made.append(slice(parts[0].start, parts[-1].stop) if parts else slice(0, 0))
+        return made
+
+    def _step(
+        self, pools: _Pools, node: Node, instances: Sequence[Instance], results: Sequence[slice]
+    ) -> Callable[[], None]:
+        operands = [
+            pools.operand(
+                np.concatenate([instance.operands[number].reshape(-1) for instance in instances]),
+                _dtype_of(type_).itemsize,
+            )
+            for number, type_ in enumerate(node.reads)
+        ]
+        written = [
+            (pools.pools[_dtype_of(type_).itemsize], places)
+            for type_, places in zip(node.results, results, strict=True)
+        ]
+        if node.kernel is not None:
+            return _on_elements(node.kernel.array, operands, written)
+        return self._over_lanes(node, len(instances), operands, written)
+
+    def _over_lanes(
+        self, node: Node, count: int, operands: Sequence[_Operand], written: Sequence[tuple[Codes, slice]]
+    ) -> Callable[[], None]:
+        lanes, template, step = Lanes(np.arange(count), count), self._template, node.step
+        reads, results = node.slots
+        types, shapes = node.reads, [(count, *shape_of(type_)) for type_ in node.reads]
+        made = [(count, *shape_of(type_)) for type_ in node.results]
+        assert step is not None
+
+        def run() -> None:
+            slots = template.copy()
+            slots[0] = LaneRun(self._settings, lanes)
+            for slot, type_, shape, operand in zip(reads, types, shapes, operands, strict=True):
+                codes = operand.codes().reshape(shape)
+                if isinstance(type_, MemDescType):
+                    slots[slot] = Block(codes, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
+                else:
+                    slots[slot] = Value(type_, codes)
+            step(slots)
+            for slot, shape, (pool, places) in zip(results, made, written, strict=True):
+                value = slots[slot]
+                if isinstance(value, Value):
+                    if value.poison is not None:
+                        raise _Unusual("an element is poison")
+                    value = value.bits
+                pool[places] = np.broadcast_to(value, shape).reshape(-1)
+
+        return run
+
+    def run(self, memories: Sequence[Codes]) -> bool:
+        """Run a launch on the elements of the allocations. Return False, and leave them as they are, if it has to run
+        as usual.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            for (pool, places), codes in zip(self._loads, memories, strict=True):
+                pool[places] = codes
+            for step in self._steps:
+                step()
+        except HalfulpError:
+            return False
+        else:
+            for store in self._stores:
+                memories[store.allocation][store.places] = store.operand.codes()
+            return True
+        finally:
+            self._lock.release()
+
+
+def _on_elements(
+    array: ArrayImplementation, operands: Sequence[_Operand], written: Sequence[tuple[Codes, slice]]
+) -> Callable[[], None]:
+    def run() -> None:
+        outcome = array(*[operand.codes() for operand in operands])
+        if outcome.faults and any(mask.any() for _, mask in outcome.faults):
+            raise _Unusual("an op is undefined for an element")
+        for (pool, places), codes in zip(written, outcome.results, strict=True):
+            pool[places] = codes
+
+    return run
+
+
+def _batches(recorder: Recorder) -> list[tuple[Node, list[Instance]]]:
+    """Return the executions that run together, in an order in which each comes after those that it needs."""
+    found: dict[tuple[int, Any], tuple[Node, list[Instance]]] = {}
+    for key, node in recorder.nodes.items():
+        for instance in node.instances:
+            found.setdefault((instance.level, key), (node, []))[1].append(instance)
+    return [found[key] for key in sorted(found, key=lambda each: each[0])]
