@@ -10,7 +10,7 @@ computation by 29 bits (f64 for f32; 11 for f64), whose own errors are part of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ Axes = int | tuple[int, ...] | None
 TINY = {8: 2.0**-126, 11: 2.0**-14, 24: 2.0**-126, 53: 2.0**-1022}
 """The smallest normal number of a type of the computation, by its digits: what a result may lose if it underflows."""
 _WIDE = {8: np.float64, 11: np.float64, 24: np.float64, 53: np.longdouble}
+_NONE = np.zeros(())
+"""The radius of exact numbers."""
 _SLACK = 1 + 2.0**-20
 """For terms of second order and for the errors of the centers."""
 
@@ -66,18 +68,27 @@ class Band:
         size: Array = np.abs(self.mid) + self.rad
         return size
 
+    def like(self, mid: Array, rad: Array) -> Band:
+        """Return other numbers of the same computation."""
+        return Band(mid, rad, self.digits)
+
     def _made(self, mid: Array, rad: Array, roundings: float = 1) -> Band:
         """Return a result that is rounded: its radius grows by so many units of it."""
         grown = np.abs(mid) * (roundings * self.unit * _SLACK)
         grown += rad * ((1 + roundings * self.unit) * _SLACK) + max(TINY[self.digits] * self.unit, 5e-324)
         return Band(mid, grown, self.digits)
 
+    @property
+    def known(self) -> bool:
+        """Tell whether all radii are 0."""
+        return not self.rad.ndim and not self.rad
+
     def _other(self, other: Band | float) -> Band:
         if isinstance(other, Band):
             return other
         # A constant may be rounded to the type of the computation before.
         rounds = self.digits <= 24 and float(np.float32(other)) != other and abs(other) != np.inf
-        found = Band.of(other, self.digits)
+        found = self.like(np.asarray(other, self.mid.dtype), _NONE)
         return found.within(self.unit * abs(other)) if rounds else found
 
     def rounded(self, roundings: float = 1) -> Band:
@@ -86,7 +97,7 @@ class Band:
 
     def within(self, absolute: float | Array) -> Band:
         """Return the numbers with a larger radius."""
-        return Band(self.mid, self.rad + absolute, self.digits, self.flushed)
+        return replace(self, rad=self.rad + absolute)
 
     def __add__(self, other: Band | float) -> Band:
         other = self._other(other)
@@ -100,14 +111,14 @@ class Band:
         return self._other(other) - self
 
     def __neg__(self) -> Band:
-        return Band(-self.mid, self.rad, self.digits)
+        return self.like(-self.mid, self.rad)
 
     def __mul__(self, other: Band | float) -> Band:
         other = self._other(other)
-        rad: Array = np.zeros(())
-        if other.rad.ndim or other.rad:
+        rad = _NONE
+        if not other.known:
             rad = np.abs(self.mid) * other.rad
-        if self.rad.ndim or self.rad:
+        if not self.known:
             rad = rad + (np.abs(other.mid) + other.rad) * self.rad
         return self._made(self.mid * other.mid, rad)
 
@@ -115,8 +126,10 @@ class Band:
 
     def __truediv__(self, other: Band | float) -> Band:
         other = self._other(other)
-        least = np.abs(other.mid) - other.rad
         mid = self.mid / other.mid
+        if self.known and other.known:
+            return self._made(mid, _NONE)
+        least = np.abs(other.mid) - other.rad
         if least.min(initial=1) > 0:
             return self._made(mid, (self.rad + np.abs(mid) * other.rad) / least)
         rad = np.where(least > 0, (self.rad + np.abs(mid) * other.rad) / np.where(least > 0, least, 1), np.inf)
@@ -129,15 +142,18 @@ class Band:
         """Return a function of the numbers, that is computed with an error of so many ulp. ``slope``: the largest
         derivative around a number: of the number, or everywhere.
         """
-        largest = slope(self.mid) if callable(slope) else slope
-        mid = f(self.mid)
-        rad = np.where(self.rad == 0, 0, np.minimum(largest, 1e300) * self.rad)
+        mid, rad = f(self.mid), self.rad
+        if not self.known:
+            largest = slope(self.mid) if callable(slope) else slope
+            rad = np.where(rad == 0, 0, np.minimum(largest, 1e300) * rad)
         return self._made(mid, rad, 2 * ulps)  # an ulp is up to two units
 
     def exp(self, ulps: float = 1) -> Band:
         """Return the exponential."""
         mid = np.exp(self.mid)
-        if self.rad.max(initial=0) <= 1:  # exp(r) - 1 is then at most r + r²
+        if self.known:
+            rad = _NONE
+        elif self.rad.max(initial=0) <= 1:  # exp(r) - 1 is then at most r + r²
             rad = mid * (self.rad + self.rad * self.rad)
         else:
             rad = np.where(self.rad == 0, 0, mid * np.expm1(self.rad))
@@ -145,10 +161,10 @@ class Band:
 
     def log(self, ulps: float = 1) -> Band:
         """Return the natural logarithm."""
-        least = self.mid - self.rad
-        return self._made(
-            np.log(self.mid), np.where(least > 0, self.rad / np.where(least > 0, least, 1), np.inf), 2 * ulps
-        )
+        rad, least = self.rad, self.mid - self.rad
+        if not self.known or not least.min(initial=1) > 0:
+            rad = np.where(least > 0, rad / np.where(least > 0, least, 1), np.inf)
+        return self._made(np.log(self.mid), rad, 2 * ulps)
 
     def tanh(self, ulps: float = 1) -> Band:
         """Return the hyperbolic tangent."""
@@ -161,6 +177,8 @@ class Band:
     def sqrt(self) -> Band:
         """Return the square root."""
         mid = np.sqrt(self.mid)
+        if self.known:
+            return self._made(mid, _NONE, 2)
         rad = np.where(self.rad == 0, 0, np.minimum(self.rad / np.where(mid > 0, mid, 1), np.sqrt(self.rad)))
         return self._made(mid, np.where(mid > 0, rad, np.sqrt(self.rad)), 2)  # 1 ulp, as oneMKL computes arrays
 
@@ -212,9 +230,39 @@ class Band:
     def apply(self, move: Callable[[Array], Array]) -> Band:
         """Return the numbers moved: reshaped, transposed, chosen."""
         rad = self.rad if not self.rad.ndim else move(np.broadcast_to(self.rad, self.mid.shape))
-        return Band(move(self.mid), rad, self.digits, self.flushed)
+        return replace(self, mid=move(self.mid), rad=rad)
 
     def where(self, condition: Array, other: Band | float) -> Band:
         """Return these numbers where a condition holds, and others elsewhere."""
         other = self._other(other)
-        return Band(np.where(condition, self.mid, other.mid), np.where(condition, self.rad, other.rad), self.digits)
+        rad = _NONE if self.known and other.known else np.where(condition, self.rad, other.rad)
+        return self.like(np.where(condition, self.mid, other.mid), rad)
+
+
+class Centers(Band):
+    """Numbers without radii, which cost less to compute: most results that are rounded to 16 bits are as near to them
+    as that rounding allows.
+    """
+
+    @staticmethod
+    def of(numbers: Any, digits: int, flushed: bool = False) -> Centers:
+        """Return exact numbers."""
+        return Centers(np.asarray(numbers, _WIDE[digits]), _NONE, digits, flushed)
+
+    def like(self, mid: Array, rad: Array) -> Centers:
+        """Return other numbers of the same computation."""
+        return Centers(mid, _NONE, self.digits)
+
+    def _made(self, mid: Array, rad: Array, roundings: float = 1) -> Centers:
+        return Centers(mid, _NONE, self.digits)
+
+    def within(self, absolute: float | Array) -> Centers:
+        """Return the numbers as they are."""
+        return self
+
+    def sum(self, axes: Axes = None, keepdims: bool = False, more: int = 0) -> Centers:
+        """Return the sum over axes."""
+        return self.like(np.sum(self.mid, axis=axes, keepdims=keepdims), _NONE)
+
+    def __matmul__(self, other: Band) -> Centers:
+        return self.like(self.mid @ other.mid, _NONE)

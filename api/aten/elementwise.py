@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from halfulp.aten.bands import Array, Band
+from halfulp.aten.bands import Array, Band, Centers
 from halfulp.aten.calls import (
     Call,
     Exact,
@@ -262,22 +262,48 @@ def erf(call: Call) -> Sequence[Expected]:
         (found,) = _function(call, "math.erf", 1.0, ERF_ABSOLUTE if call.digits == 24 else 0.0)
         return found
 
+    return [_by_parts(call, _erf, whole)]
+
+
+def _erf(x: Array) -> tuple[Array, Array]:
+    # Taylor's series near 0, where a difference would lose digits. Its next term is under 1e-11.
+    square = np.minimum(x * x, 1 / 16)
+    series = np.ones(())
+    for ratio in 9 / 55, 7 / 36, 5 / 21, 3 / 10, 1 / 3:
+        series = 1 - square * ratio * series
+    series *= (2 / np.sqrt(np.pi)) * x
+    mid = np.where(np.abs(x) < 1 / 4, series, 2 * _share(x * np.sqrt(2)) - 1)
+    return mid, np.abs(mid) * 2.0**-24 + (ERF_ABSOLUTE - 2 * _SHARE_ERROR)
+
+
+@cache
+def _table(op: str, dtype: np.dtype[Any]) -> Array:
+    """Return a function of all numbers of a dtype of 16 bits, by their codes."""
+    return compute(op, _codes(dtype))
+
+
+def _codes(dtype: np.dtype[Any]) -> Array:
+    return np.arange(1 << 16, dtype=np.uint16).view(dtype)
+
+
+@cache
+def _parts(f: Callable[[Array], tuple[Array, Array]], dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Return the results of a function of f64 for all numbers of a dtype of 16 bits, by their codes."""
+    return f(widened(_codes(dtype)).astype(np.float64))
+
+
+def _by_parts(
+    call: Call, f: Callable[[Array], tuple[Array, Array]], whole: Callable[[], Exact | Near | Within]
+) -> Expected:
+    """Return what a function of the argument may give. ``f``: gives the exact numbers and the radii, in f64."""
     given = call.parts("self")
     if given is None:
-        return [whole()]
-
-    def part(cut: slice) -> tuple[Array, Array]:
-        x = given(cut)
-        # Taylor's series near 0, where a difference would lose digits. Its next term is under 1e-11.
-        square = np.minimum(x * x, 1 / 16)
-        series = np.ones(())
-        for ratio in 9 / 55, 7 / 36, 5 / 21, 3 / 10, 1 / 3:
-            series = 1 - square * ratio * series
-        series *= (2 / np.sqrt(np.pi)) * x
-        mid = np.where(np.abs(x) < 1 / 4, series, 2 * _share(x * np.sqrt(2)) - 1)
-        return mid, np.abs(mid) * 2.0**-24 + (ERF_ABSOLUTE - 2 * _SHARE_ERROR)
-
-    return [Inside(part, "approximation", whole)]
+        return whole()
+    x = call.array("self")
+    if x.dtype.itemsize > 2 or not x.ndim:
+        return Inside(lambda cut: f(given(cut)), "approximation", whole)
+    tables, codes = _parts(f, x.dtype), x.view(np.uint16)
+    return Inside(lambda cut: (tables[0][codes[cut]], tables[1][codes[cut]]), "approximation", whole)
 
 
 def _function(call: Call, op: str, ulps: float, absolute: float) -> Sequence[Exact | Near]:
@@ -288,7 +314,9 @@ def _function(call: Call, op: str, ulps: float, absolute: float) -> Sequence[Exa
         raise NotJudged(f"f64 of more than {MOST} elements")
     if call.dtype != dtype and not call.narrow:
         # In 16 bits the correctly rounded function is a table, and most elements agree with it.
-        exact = compute(op, call.array("self").astype(call.dtype))
+        given = call.array("self")
+        short = given.dtype == call.dtype and given.ndim > 0
+        exact = _table(op, call.dtype)[given.view(np.uint16)] if short else compute(op, given.astype(call.dtype))
         if np.array_equal(exact.view(np.uint16), array_of(call.results[0]).view(np.uint16)):
             return [Exact([exact])]
     exact = compute(op, operand(call, "self", dtype))
@@ -308,28 +336,29 @@ def _function(call: Call, op: str, ulps: float, absolute: float) -> Sequence[Exa
 
 
 def formula(f: Callable[..., Band], *names: str, approximate: bool = False) -> Rule:
-    """Return the rule of a formula on bands. ``names``: the arguments; a name that ends with ? gives None if absent."""
+    """Return the rule of a formula on bands. ``names``: the arguments."""
 
     kind: Literal["order", "approximation"] = "approximation" if approximate else "order"
 
     def rule(call: Call) -> Sequence[Expected]:
         @np.errstate(all="ignore")
         def whole() -> Within:
-            given = [
-                None if name.endswith("?") and not call.has(name[:-1]) else call.band(name.rstrip("?"))
-                for name in names
-            ]
-            return Within(f(*given), kind)
+            return Within(f(*(call.band(name) for name in names)), kind)
 
-        parts = [call.parts(name) for name in names if call.has(name)]
-        if len(parts) < len(names) or None in parts:
+        parts = [each for name in names if (each := call.parts(name)) is not None]
+        if len(parts) < len(names):
             return [whole()]
+        looked: type[Band] = Centers if call.dtype != call.computed else Band
 
         def part(cut: slice) -> tuple[Array, Array]:
-            band = f(*(Band.of(each(cut), 24) for each in parts if each is not None))
+            band = f(*(looked.of(each(cut), 24) for each in parts))
             return band.mid, band.rad
 
-        return [Inside(part, kind, whole)]
+        @np.errstate(all="ignore")
+        def chosen(places: Array) -> Band:
+            return f(*(call.band(name, places) for name in names))
+
+        return [Inside(part, kind, whole, chosen)]
 
     return rule
 
@@ -337,9 +366,7 @@ def formula(f: Callable[..., Band], *names: str, approximate: bool = False) -> R
 def hard(x: Band) -> Band:
     """Return min(max(x + 3, 0), 6)."""
     shifted = x + 3.0
-    return Band(
-        np.clip(shifted.mid, 0, 6), np.where(np.abs(shifted.mid - 3) > 3 + shifted.rad, 0, shifted.rad), x.digits
-    )
+    return x.like(np.clip(shifted.mid, 0, 6), np.where(np.abs(shifted.mid - 3) > 3 + shifted.rad, 0, shifted.rad))
 
 
 def silu(call: Call) -> Sequence[Expected]:
@@ -350,18 +377,14 @@ def silu(call: Call) -> Sequence[Expected]:
         x = call.band("self")
         return Within(x / ((-x).exp() + 1.0), "approximation")
 
-    given = call.parts("self")
-    if given is None:
-        return [whole()]
+    return [_by_parts(call, _silu, whole)]
 
-    def part(cut: slice) -> tuple[Array, Array]:
-        x = given(cut)
-        share = 1 / (np.exp(-x) + 1)
-        x *= share
-        # exp has an error of 1 ulp, at most two units; the sum and the quotient are rounded.
-        return x, np.abs(x) * ((2 - share) * 2.0**-23)
 
-    return [Inside(part, "approximation", whole)]
+def _silu(x: Array) -> tuple[Array, Array]:
+    share = 1 / (np.exp(-x) + 1)
+    x *= share
+    # exp has an error of 1 ulp, at most two units; the sum and the quotient are rounded.
+    return x, np.abs(x) * ((2 - share) * 2.0**-23)
 
 
 def silu_backward(grad: Band, x: Band) -> Band:
@@ -410,8 +433,11 @@ def normal(x: Band) -> tuple[Band, Band]:
     z = (x * float(np.sqrt(0.5))).rounded()
     if x.digits == 53:
         raise NotJudged("GELU of f64")
-    rad = 2 / np.sqrt(np.pi) * z.rad + (2 * _SHARE_ERROR + ERF_ABSOLUTE)
-    e = Band(2 * _share(x.mid) - 1, np.where(np.isfinite(z.mid), rad, 0), x.digits)
+    rad = z.rad
+    if not z.known:
+        rad = 2 / np.sqrt(np.pi) * rad + (2 * _SHARE_ERROR + ERF_ABSOLUTE)
+        rad = np.where(np.isfinite(z.mid), rad, 0)
+    e = x.like(2 * _share(x.mid) - 1, rad)
     density = (x * x * -0.5).exp() * float(1 / np.sqrt(2 * np.pi))
     return (e + 1.0) * 0.5, density
 
@@ -429,20 +455,16 @@ def gelu(call: Call) -> Sequence[Expected]:
         share = (_inner(x).tanh() + 1.0) * 0.5 if call["approximate"] == "tanh" else normal(x)[0]
         return Within(x * share, "approximation")
 
-    given = call.parts("self")
-    if call["approximate"] == "tanh" or given is None:
-        return [whole()]
+    return [whole if call["approximate"] == "tanh" else _by_parts(call, _gelu, whole)]
 
-    def part(cut: slice) -> tuple[Array, Array]:
-        x = given(cut)
-        mid = _share(x)
-        mid *= x
-        rad = np.abs(x)
-        rad *= 0.5 * ERF_ABSOLUTE - _SHARE_ERROR
-        rad += np.abs(mid) * (3 * 2.0**-24)  # 1 + erf, its half and the product are rounded
-        return mid, rad
 
-    return [Inside(part, "approximation", whole)]
+def _gelu(x: Array) -> tuple[Array, Array]:
+    mid = _share(x)
+    mid *= x
+    rad = np.abs(x)
+    rad *= 0.5 * ERF_ABSOLUTE - _SHARE_ERROR
+    rad += np.abs(mid) * (3 * 2.0**-24)  # 1 + erf, its half and the product are rounded
+    return mid, rad
 
 
 def _gelu_backward(grad: Band, x: Band) -> Band:

@@ -7,7 +7,8 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache, partial
 from html import escape
 from importlib import import_module
 from typing import Any
@@ -237,7 +238,11 @@ def seen_call(
     rule = RULES.get(plain)
     given = _bound(schema, args, kwargs)
     if rule is not None and (schema.is_mutable or plain in _OVERWRITES):
-        given = {key: _copied(each) for key, each in given.items()}
+        written = {_memory(given[each.name]) for each in schema.arguments if each.is_write} - {None}
+        given = {
+            key: _copied(each) if plain in _OVERWRITES or _memory(each) in written else each
+            for key, each in given.items()
+        }
     out = func(*args, **kwargs)
     results = list(out) if isinstance(out, list | tuple) else [out]
     tensors = [each for each in results if is_tensor(each)]
@@ -257,10 +262,8 @@ def seen_call(
         reason = "complex numbers"
     else:
         try:
-            verdict = judge(rule(Call(plain, given, results)), results)
-            if verdict.kind == "unexplained" and plain in NARROW:
-                again = judge(rule(Call(plain, given, results, narrow=True)), results)
-                verdict = again if again.kind == "unexplained" else replace(verdict, kind="narrow", wrong=0, at=None)
+            narrow = cache(partial(rule, Call(plain, given, results, narrow=True))) if plain in NARROW else None
+            verdict = judge(rule(Call(plain, given, results)), results, narrow)
         except NotJudged as why:
             reason = str(why)
         except (HalfulpError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as why:
@@ -290,6 +293,16 @@ def _bound(schema: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[
         else:
             found[argument.name] = argument.default_value
     return found
+
+
+def _memory(given: Any) -> int | None:
+    """Return the address of the memory of a tensor, 0 if it has no single one; None of other arguments."""
+    if not is_tensor(given):
+        return None
+    try:
+        return int(given.untyped_storage().data_ptr())
+    except RuntimeError:  # a sparse tensor, for example
+        return 0
 
 
 def _copied(given: Any) -> Any:

@@ -182,6 +182,40 @@ def test_the_table_has_200_ops() -> None:
 
 
 @TORCH
+@pytest.mark.parametrize("off", [0, 2, 100])
+def test_a_look_at_centers_gives_the_verdict_of_the_whole_band(off: int) -> None:
+    """``off``: elements that are changed by 2 codes of the result, which is more than the band allows."""
+    torch().manual_seed(off)
+    kind = torch().bfloat16
+    x, y, z, w = (torch().randn(*shape).to(kind) for shape in ((24, 64), (64, 40), (24, 40), (64,)))
+    mean, rstd = x.float().mean(-1, keepdim=True).to(kind), x.float().std(-1, keepdim=True).to(kind)
+    calls = {
+        "mm": ({"self": x, "mat2": y}, x @ y),
+        "addmm": (
+            {"self": z, "mat1": x, "mat2": y, "beta": 0.5, "alpha": 2},
+            torch().addmm(z, x, y, beta=0.5, alpha=2),
+        ),
+        "addcmul": ({"self": x, "tensor1": x, "tensor2": x, "value": 0.3}, torch().addcmul(x, x, x, value=0.3)),
+        "native_layer_norm_backward": (
+            {"grad_out": x, "input": x.flip(0), "mean": mean, "rstd": 1 / rstd, "weight": w, "normalized_shape": [64]}
+            | {"output_mask": [True, False, False]},
+            torch().ops.aten.native_layer_norm_backward(x, x.flip(0), [64], mean, 1 / rstd, w, w, [True, False, False])[
+                0
+            ],
+        ),
+    }
+    for name, (arguments, result) in calls.items():
+        result.view(-1).view(torch().int16)[:off] += 2
+        (inside, *_) = RULES[name](Call(name, arguments, [result]))
+        assert isinstance(inside, Inside)
+        first, whole = judge([inside], [result]), judge([inside.otherwise()], [result])
+        assert (first.kind, first.wrong, first.ulp) == (whole.kind, whole.wrong, pytest.approx(whole.ulp, rel=1e-3)), (
+            name
+        )
+        assert (first.kind == "unexplained") == (off > 0), name
+
+
+@TORCH
 def test_each_op_has_its_verdict_its_types_and_its_line() -> None:
     x = torch().linspace(-3, 3, 1000)
     with hu.torch_mode() as seen:
