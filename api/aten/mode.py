@@ -13,6 +13,8 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from halfulp.aten import elementwise, moves, sums
 from halfulp.aten.calls import SEVERITY, Call, NotJudged, Verdict, array_of, judge
 from halfulp.aten.elementwise import Rule
@@ -263,7 +265,8 @@ def seen_call(
     else:
         try:
             narrow = cache(partial(rule, Call(plain, given, results, narrow=True))) if plain in NARROW else None
-            verdict = judge(rule(Call(plain, given, results)), results, narrow)
+            with np.errstate(all="ignore"):
+                verdict = judge(rule(Call(plain, given, results)), results, narrow)
         except NotJudged as why:
             reason = str(why)
         except (HalfulpError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as why:
