@@ -35,6 +35,7 @@ _EXPORTS: Mapping[str, str] = {
     "from_triton": "halfulp.importing.kernels",
     "launch": "halfulp.importing.kernels",
     "same_order": "halfulp.importing.orders",
+    "triton_mode": "halfulp.importing.kernels",
     # Compilations
     "bisect": "halfulp.bisecting",
     # Running

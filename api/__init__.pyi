@@ -35,6 +35,7 @@ from halfulp.golden.vectors import vectors as vectors
 from halfulp.importing.comparison import compare as compare
 from halfulp.importing.kernels import from_triton as from_triton
 from halfulp.importing.kernels import launch as launch
+from halfulp.importing.kernels import triton_mode as triton_mode
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
@@ -165,6 +166,7 @@ __all__ = [
     "tosa_problems",
     "tosa_verdict",
     "trace",
+    "triton_mode",
     "ulp",
     "vectors",
     "which_chip",

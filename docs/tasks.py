@@ -365,6 +365,26 @@ x, y = np.array([1, 2, 3], np.float32), np.zeros(3, np.float32)
 hu.launch(squares[(2,)], x, y, 3, BLOCK=2)
 print(y)
 """,
+            "triton_mode": """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubled(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, 2 * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+def twice(x):
+    y = np.empty_like(x)
+    doubled[(1,)](x, y, x.size, BLOCK=4)
+    return y
+
+
+with hu.triton_mode("cuda:90"):
+    print(twice(np.array([1, 2, 3], np.float32)))
+""",
             "from_triton": """
 import triton
 import triton.language as tl

@@ -373,6 +373,13 @@ class Kernel:
     notice: Callable[..., str | None] | None = None
     real: Meaning | tuple[Meaning, ...] | None = None
 
+    def opened(self) -> Kernel:
+        """Return a kernel whose values are not determined: they lie within a bound of those of this one."""
+        mark = np.uint8(Open.VALUE.value)
+        return replace(
+            self, open=lambda operands, results: np.full(results[0].shape, mark), opens=Open.VALUE.value, words=None
+        )
+
     def raised(self, *codes: Codes) -> npt.NDArray[np.uint8]:
         """Return the exception flags for operand codes, for a kernel that has flags."""
         assert self.flags is not None

@@ -197,6 +197,11 @@ class Profile(FloatChoices, _Named):
         as_others="as `denormals` and `denormals_f32` say",
         ieee="are kept, except those of bf16 converted to f64, which pass through f32",
     )
+    masked_load: str = policy.one_of(
+        "an element that the mask of tt.load leaves out, if no other value is given",
+        poison="is poison",
+        zero="is 0, as the code that Triton 3.9 makes for NVIDIA and gfx942 leaves it",
+    )
 
     def __init__(self, name: str = "", base: str = "spec", **given: str | None) -> None:
         unknown = given.keys() - PROFILE_FIELDS.keys()

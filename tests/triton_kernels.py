@@ -197,3 +197,20 @@ def halved(x_ptr, y_ptr, n_ptr, BLOCK: tl.constexpr):
     x, n = tl.map_elementwise(_nearest, tl.load(x_ptr + i), tl.zeros((BLOCK,), tl.int32))
     tl.store(y_ptr + i, x)
     tl.store(n_ptr + i, n)
+
+
+@triton.jit
+def chosen(first_ptr, second_ptr, out_ptr, taken, BLOCK: tl.constexpr):
+    # An argument that gets the value of another one has the name of the other one in the text.
+    source_ptr = first_ptr
+    if taken == 2:
+        source_ptr = second_ptr
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(source_ptr + i))
+
+
+@triton.jit
+def rows(x_ptr, y_ptr, row_step, column_step, columns, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    tl.store(y_ptr + row, tl.sum(tl.load(x_ptr + row * row_step + i * column_step, mask=i < columns)))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from operator import index
@@ -87,7 +88,7 @@ def _jit_function(kernel: Any, what: str) -> Any:
         first = ", ".join(f"{name}={value!r}" for name, value in kernel.configs[0].all_kwargs().items())
         raise Unsupported(
             f"{what}: the kernel is tuned: which of its {len(kernel.configs)} configurations is taken depends on times",
-            hint=f"choose one: kernel.fn[grid] in place of kernel[grid], and {first}",
+            hint=f"choose one: kernel.fn[grid] in place of kernel[grid], and {first}; in hu.triton_mode: tuned=…",
         )
     if kind == "InterpretedFunction":
         raise Unsupported(f"{what}: the kernel belongs to Triton's interpreter", hint="unset TRITON_INTERPRET")
@@ -342,8 +343,10 @@ class Launch:
         fusion = "on" if _fuses(self.keywords) else "off"
         return run_options("run", RunKeywords, {"grid": self.grid, "fp_fusion": fusion, **options})
 
-    def module(self, target: str | None) -> Module:
-        """Return the module that a target runs."""
+    def program(self, target: str | None) -> tuple[Module, dict[str, Any]]:
+        """Return the module that a target runs, and the arguments of its function by the names of the parameters:
+        Triton leaves out constants, also integers that are 1.
+        """
         jit: Any = import_module("triton.runtime.jit")
         compiler: Any = import_module("triton.compiler.compiler")
         backend = compiler.make_backend(_target(target))
@@ -356,7 +359,10 @@ class Launch:
             raise TypeMismatch(f"{self.kernel.fn.__name__}: {error.args[0] if error.args else error}") from None
         chosen, signature, constants, attributes = packed
         given = {name: value for name, value in self.keywords.items() if name in chosen.__dict__}
-        return _compiled(_Source(self.kernel, signature, constants, attributes, given), target)
+        module = _compiled(_Source(self.kernel, signature, constants, attributes, given), target)
+        kept = [name for name, type_ in signature.items() if type_ != "constexpr"]
+        values = {name: self.bound[name] for name in kept}
+        return module, {name: value.data if isinstance(value, _Memory) else value for name, value in values.items()}
 
 
 def bound_launch(launcher: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], what: str) -> Launch:
@@ -437,9 +443,54 @@ def launch(launcher: Any, /, *arguments: Any, target: str | None = None, **keywo
     """
     options = run_keywords(launcher, keywords)
     made = bound_launch(launcher, arguments, {k: v for k, v in keywords.items() if k not in options}, "hu.launch")
-    module = made.module(target)
-    run_with(module, arguments_of(made, module), made.settings(options))
+    module, values = made.program(target)
+    run_with(module, list(values.values()), made.settings(options))
     return module
+
+
+@contextmanager
+def triton_mode(
+    target: str | None = None, *, tuned: Callable[[Sequence[Any]], Any] | None = None, **options: Any
+) -> Iterator[list[Module]]:
+    """Run each launch of a kernel in a ``with`` block here, as `launch` does: also those within functions of a library.
+
+    ``target``, ``options``: as for `launch`: the options are those of `run`.
+    ``tuned``: chooses a configuration of a tuned kernel (``@triton.autotune``), such as ``lambda all: all[0]``.
+
+    Gives a list of the modules that ran. The block holds for all threads.
+
+        >>> with hu.triton_mode("cuda:90", tuned=lambda configurations: configurations[0]):
+        ...     y = rms_norm(x, weight)
+
+    Raises Unsupported for a tuned kernel without ``tuned``, if Triton 3.9 is not installed or within another block, and
+    the errors of `launch`.
+    """
+    _triton("hu.triton_mode")
+    jit, tuning = (import_module(f"triton.runtime.{name}") for name in ("jit", "autotuner"))
+    kernels, tuners = jit.JITFunction, tuning.Autotuner
+    usual = kernels.run, tuners.run
+    if usual[0].__module__ == __name__:
+        raise Unsupported("hu.triton_mode: the program is in another block of hu.triton_mode already")
+    ran: list[Module] = []
+
+    def run(self: Any, *arguments: Any, grid: Any, warmup: bool = False, **keywords: Any) -> None:
+        if not warmup:
+            ran.append(launch(self[grid], *arguments, target=target, **options, **keywords))
+
+    def run_tuned(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        if tuned is None:
+            return _jit_function(self, "hu.triton_mode")
+        chosen = tuned(self.configs)
+        given = {**keywords, **chosen.all_kwargs()}
+        if chosen.pre_hook is not None:
+            chosen.pre_hook({**dict(zip(self.arg_names, arguments, strict=False)), **given})
+        return self.fn.run(*arguments, **given)
+
+    kernels.run, tuners.run = run, run_tuned
+    try:
+        yield ran
+    finally:
+        kernels.run, tuners.run = usual
 
 
 def run_keywords(launcher: Any, keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -447,11 +498,3 @@ def run_keywords(launcher: Any, keywords: Mapping[str, Any]) -> dict[str, Any]:
     held = inspect.getclosurevars(launcher).nonlocals if inspect.isfunction(launcher) else {}
     own = getattr(held.get("self"), "arg_names", ())
     return {name: value for name, value in keywords.items() if name in RunKeywords.__annotations__ and name not in own}
-
-
-def arguments_of(made: Launch, module: Module) -> list[Any]:
-    """Return the arguments of the function that runs: Triton leaves out constants, also integers that are 1."""
-    (function,) = (op for op in module.body if op.name == "tt.func" and op.symbol_name == made.kernel.fn.__name__)
-    labels = [argument.label for argument in function.regions[0].blocks[0].arguments]
-    values = {name: value.data if isinstance(value, _Memory) else value for name, value in made.bound.items()}
-    return [values[str(label)] for label in labels]

@@ -13,7 +13,7 @@ import numpy as np
 
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.comparison import OutputDistance, exact_numbers
-from halfulp.importing.kernels import Launch, arguments_of, bound_launch, run_keywords
+from halfulp.importing.kernels import Launch, bound_launch, run_keywords
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.buffers import Buffer, copies_of
@@ -155,17 +155,16 @@ def compare_targets(
 
 def _run(made: Launch, target: str | None, settings: RunOptions) -> tuple[TargetRun, dict[str, Any]]:
     """Run a kernel on copies of its memory. Return the run, and the exact numbers of the arrays, where known."""
-    module = made.module(target)
+    module, values = made.program(target)
     try:
         function = find_entry(module, settings.function)
-        memory = copies_of(given_arguments(function, arguments_of(made, module), settings))
+        memory = copies_of(given_arguments(function, list(values.values()), settings))
         beside = BesideReals(module, memory, settings)
         beside.run()
     except HalfulpError as error:
         error.message += f" (target {target or 'none'})"
         raise
-    arguments = function.regions[0].blocks[0].arguments
-    names = {argument.label or f"argument {k}": f"argument[{k}]" for k, argument in enumerate(arguments)}
+    names = {name: f"argument[{k}]" for k, name in enumerate(values)}
     arrays = {name: each.load() for name, each in zip(names, memory, strict=True) if isinstance(each, Buffer)}
     errors = beside.report(SiteNames(module, settings.profile).site)
     exact = {name: exact_numbers(errors.ends[end]) for name, end in names.items() if end in errors.ends}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -30,13 +29,6 @@ def opened(value: Value, settings: Settings) -> Value:
     if not settings.track_open:
         return value
     return Value(value.type, value.bits, value.poison, np.full(value.shape, _OPEN), value.origins)
-
-
-def opened_kernel(kernel: Kernel) -> Kernel:
-    """Return a kernel whose results are not determined: they lie within a bound of those of this one."""
-    return replace(
-        kernel, open=lambda operands, results: np.full(results[0].shape, _OPEN), opens=Open.VALUE.value, words=None
-    )
 
 
 class KernelCompiler(FunctionCompiler):
@@ -100,7 +92,7 @@ class KernelCompiler(FunctionCompiler):
 
             def build(op: Operation, settings: Settings) -> Kernel:
                 kernel = plain.build(op, settings)
-                return opened_kernel(kernel) if settings.track_open else kernel
+                return kernel.opened() if settings.track_open else kernel
 
             self._opened[plain] = evaluators.Elementwise(build, plain.may_be_scalar, surroundings=plain.surroundings)
         return self._opened[plain]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from halfulp.interp.dialects.elements import (
     reshaped,
 )
 from halfulp.interp.dialects.elementwise import elementwise_step, enum_of, format_of
-from halfulp.interp.dialects.triton import casts, memory
+from halfulp.interp.dialects.triton import casts, libraries, memory
 from halfulp.interp.dialects.triton.layouts import layout_of
 from halfulp.interp.dialects.triton.rules import integer_of, optional, order_of, sizes_of
 from halfulp.interp.dialects.triton.targets import encoding_of, target_of
@@ -37,7 +36,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import elementary, floats, integer
 from halfulp.semantics.casts import bitcast
-from halfulp.semantics.kernel import Kernel, Open, Outcome, Scalar
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
@@ -117,9 +116,7 @@ def _division(op: Operation, settings: Settings) -> Kernel:
 
 def _approximate_division(op: Operation, settings: Settings) -> Kernel:
     """Return the kernel of a division that is correctly rounded here, and that the language leaves open."""
-    mark = np.uint8(Open.VALUE.value)
-    kernel = _division(op, settings)
-    return replace(kernel, open=lambda operands, results: np.full(results[0].shape, mark), opens=Open.VALUE.value)
+    return _division(op, settings).opened()
 
 
 DIVF, APPROX_DIVF = Elementwise(_division), Elementwise(_approximate_division)
@@ -213,10 +210,14 @@ def _by_user(name_of: Callable[[Operation], str], what: str, known: Known) -> On
 
         return call
 
-    return OnValues(build, external=name_of)
+    def in_lanes(op: Operation, settings: Settings) -> Function | None:
+        name = name_of(op)
+        return known[name](op, settings) if name in known and name not in settings.externals else None
+
+    return OnValues(build, in_lanes=in_lanes, external=name_of)
 
 
-EXTERN = _by_user(lambda op: op.prop("symbol", at.StringAttr).value, "the function", {})
+EXTERN = _by_user(lambda op: op.prop("symbol", at.StringAttr).value, "the function", libraries.FUNCTIONS)
 ASM = _by_user(lambda op: op.prop("asm_string", at.StringAttr).value, "the assembly", casts.ASSEMBLY)
 
 # --- moving -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided
 
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
@@ -26,7 +28,7 @@ from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.interp.run.frames import Frame, FunctionCode, Lanes, Outside, Run, lower
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Allocation, Buffer
-from halfulp.interp.values.coerce import as_array
+from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.interp.values.elements import check_clean
 from halfulp.interp.values.memref_layout import row_major
 from halfulp.interp.values.value import Value, to_value
@@ -39,10 +41,12 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     """Return the memory that an argument of a kernel points to.
 
     ``data``: a `Buffer`, or an array or CPU tensor of any shape with the elements of the pointer (or their raw bits, in
-    unsigned integers): the kernel writes into it. Any other data, such as a `Value`, a read-only array or an array
-    in another byte order, must not be written.
+    unsigned integers): the kernel writes into it. If the elements of a view do not lie one after the other, as those of
+    a transposed array, the kernel gets a flat array from the first element of the view to the end of what it is a view
+    of. Any other data, such as a `Value`, a read-only array or an array in another byte order, must not be written.
 
-    Raises TypeMismatch for other elements, and for elements that do not lie one after the other.
+    Raises TypeMismatch for other elements, for a buffer whose elements do not lie one after the other, and for a view
+    that goes backwards.
     """
     assert isinstance(type_, PointerType)
     element = type_.element
@@ -62,10 +66,7 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     if trailing or array.dtype.itemsize != dtype.itemsize or copied:
         return _constant(Buffer.from_numpy(codes))
     if not array.flags.c_contiguous:
-        raise TypeMismatch(
-            f"{what}: the elements of the array do not lie one after the other",
-            hint="give np.ascontiguousarray(x), and pass the strides to the kernel",
-        )
+        array = _spanned(data, array, what)
     held = Allocation(element, 0, what)
     held.bits = array.reshape(-1).view(dtype)
     if not held.bits.size:
@@ -75,9 +76,29 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     return Buffer(ty.MemRefType(shape, element), held, 0, shape, row_major(shape))
 
 
+def _spanned(data: Any, array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """Return a flat array from the first element of a view to the end of the array or tensor that it is a view of."""
+    if any(step < 0 for step in array.strides):
+        raise TypeMismatch(
+            f"{what}: the array is a view that goes backwards",
+            hint="give np.ascontiguousarray(x), and pass the strides to the kernel",
+        )
+    if is_tensor(data):
+        size = data.untyped_storage().nbytes() - data.storage_offset() * array.itemsize
+    else:
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        size = byte_bounds(root)[1] - array.__array_interface__["data"][0]
+    return as_strided(array, (size // array.itemsize,), (array.itemsize,))
+
+
 def _constant(buffer: Buffer) -> Buffer:
     buffer.allocation.constant = True
     return buffer
+
+
+_ZEROS = "give the load another value: other=0; profile='spec,masked_load=zero' runs it as GPUs do"
 
 
 def check_stored(data: Any, memory_: Any, what: str) -> None:
@@ -89,6 +110,8 @@ def check_stored(data: Any, memory_: Any, what: str) -> None:
     except TypeMismatch as error:
         error.message = f"{what}: the kernel stored poison in the array: {error.message}"
         error.hint = "give a hu.Buffer, which says which elements are poison"
+        if memory.LEFT_OUT in error.message:
+            error.hint += f"; or {_ZEROS}"
         raise
 
 
@@ -365,6 +388,8 @@ class _Launch:
             results = self.program.finish(self.kernel, run, Frame(code, run, None, (), None), self.given)
         except HalfulpError as error:
             error.message += f" (program {list(place)} of the grid {list(self.sizes)})"
+            if error.hint is None and memory.LEFT_OUT in error.message:
+                error.hint = _ZEROS
             raise
         self.steps = run.steps
         return results

@@ -363,8 +363,12 @@ def _origin(value: Value, where: Mask | None = None) -> str:
 # --- loads ------------------------------------------------------------------------------------------------------------
 
 
+LEFT_OUT = "the mask leaves the element out, and no other value is given"
+"""Why an element of a load is poison."""
+
+
 def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: Value | None, type_: ty.Type) -> Value:
-    """Return what is loaded. Elements that the mask leaves out are those of ``other``, else poison."""
+    """Return what is loaded. Elements that the mask leaves out are those of ``other``, else as the profile says."""
     lead = 0
     if run.lanes is not None:
         pointers, mask, other = _over_lanes(pointers, mask, other)
@@ -383,14 +387,14 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
         for each in (ids, marks):
             if each is not None:
                 each[active] = 0
-    elif not whole:
+    elif not whole and access.settings.profile.masked_load == "poison":
         ids = np.zeros(count, np.uint16)
         left = np.ones(count, bool)
         left[active] = False
         origin = Origin(
             access.op.name,
             spell_place(access.op.location),
-            "the mask leaves the element out, and no other value is given",
+            LEFT_OUT,
             first_place(left.reshape(shape))[lead:] if shape else (),
         )
         ids[left] = run.origins.id_of(origin)

@@ -169,6 +169,43 @@ def test_a_view_that_is_not_aligned_is_not_promised_to_be(kernels: Any) -> None:
     assert [text.count("tt.divisibility = 16") for text in texts] == [3, 2]
 
 
+def test_views_are_memory_with_strides(kernels: Any) -> None:
+    torch = pytest.importorskip("torch")
+    x = np.arange(30, dtype=np.float32).reshape(6, 5)
+    for data in (x.T, torch.from_numpy(x).t(), torch.from_numpy(x).bfloat16().t()):
+        y = np.zeros(5, np.float32)
+        hu.launch(kernels.rows[(5,)], data, y, 1, 5, 6, BLOCK=8, profile="spec,masked_load=zero")
+        assert y.tolist() == x.sum(axis=0).tolist()
+
+
+def test_arguments_whose_names_triton_changes(kernels: Any) -> None:
+    one, two = np.arange(8, dtype=np.float32), np.arange(8, 16, dtype=np.float32)
+    for taken, expected in ((1, one), (2, two)):
+        y = np.zeros(8, np.float32)
+        hu.launch(kernels.chosen[(1,)], one, two, y, taken, BLOCK=8, target="cuda:90")
+        assert np.array_equal(y, expected)
+
+
+def test_launches_of_a_library(kernels: Any) -> None:
+    def copied(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        y = np.zeros_like(x)
+        kernels.guessed[(1,)](x, y, x.size)
+        kernels.tuned[lambda meta: (-(-x.size // meta["BLOCK"]),)](y, y, x.size)
+        return y
+
+    usual = kernels.guessed.fn.run, kernels.tuned.run
+    x = normal(100)
+    with hu.triton_mode("cuda:90", tuned=lambda every: every[1]) as ran:
+        assert np.array_equal(copied(x), x)
+        with pytest.raises(hu.Unsupported, match="another block"), hu.triton_mode():
+            pass
+    assert ["@guessed" in hu.print_module(each) for each in ran] == [True, False]
+    assert '"ttg.num-warps" = 4' in hu.print_module(ran[1])
+    with pytest.raises(hu.Unsupported, match="tuned=…"), hu.triton_mode():
+        copied(x)
+    assert (kernels.guessed.fn.run, kernels.tuned.run) == usual
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 X = np.zeros(100, np.float32)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate, product
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import ml_dtypes
@@ -18,6 +19,7 @@ from halfulp.command.main import main
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.dialects.triton import launching
+from halfulp.interp.dialects.triton.libraries import FUNCTIONS
 from halfulp.interp.run.shadows import shadow_of
 
 PROGRAM = """
@@ -201,6 +203,87 @@ def test_what_a_user_gives_a_meaning() -> None:
         results(asm.replace("packed_element = 1", "packed_element = 0"))
 
 
+CALL = '%y = tt.extern_elementwise {0} {{libname = "", libpath = "", pure = true, symbol = "{1}"}} : ({2}) -> tensor<8x{3}>'
+STORE = """
+tt.func public @f(%p: !tt.ptr<{0}>, %q: !tt.ptr<{1}>) {{
+  %i = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32>
+  %p8 = tt.splat %p : !tt.ptr<{0}> -> tensor<8x!tt.ptr<{0}>>
+  %pi = tt.addptr %p8, %i : tensor<8x!tt.ptr<{0}>>, tensor<8xi32>
+  %x = tt.load %pi : tensor<8x!tt.ptr<{0}>>
+  {2}
+  %q8 = tt.splat %q : !tt.ptr<{1}> -> tensor<8x!tt.ptr<{1}>>
+  %qi = tt.addptr %q8, %i : tensor<8x!tt.ptr<{1}>>, tensor<8xi32>
+  tt.store %qi, %y : tensor<8x!tt.ptr<{1}>>
+  tt.return
+}}
+"""
+# The functions of the C library that have the names of those of libdevice and OCML, apart from their beginnings.
+NAMED: dict[str, Callable[..., float]] = {
+    "fabs": abs,
+    "pow": math.pow,
+    "rint": round,
+    "nearbyint": round,
+    "rsqrt": lambda x: 1 / math.sqrt(x),
+}
+NAMED |= {"cospi": lambda x: math.cos(math.pi * x), "sinpi": lambda x: math.sin(math.pi * x), "tgamma": math.gamma}
+NAMED |= {"exp10": lambda x: 10.0**x, "round": lambda x: math.copysign(math.floor(abs(x) + 0.5), x)}
+NAMED |= {"erfinv": lambda x: NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)}
+
+
+def test_functions_of_libraries() -> None:
+    """Each function of one or two floats has the value that its name says, to 2 ulp of f32."""
+    seen = 0
+    for symbol in FUNCTIONS:
+        found = re.fullmatch(r"__nv_(?:fast_)?([a-z]\w*?[a-z0-9])f?|__ocml_(\w+)_f(?:32|64)", symbol)
+        name = (found[1] or found[2]) if found else ""
+        function = NAMED.get(name) or getattr(math, name, None)
+        if function is None or name in ("isnan", "isinf", "isfinite", "fma"):
+            continue
+        wide = symbol.endswith("_f64") or (symbol.startswith("__nv_") and f"{symbol}f" in FUNCTIONS)
+        type_, dtype = ("f64", np.float64) if wide else ("f32", np.float32)
+        x = np.linspace(0.125, 0.875, 8, dtype=dtype) + (1 if name == "acosh" else 0)
+        two = name in ("atan2", "hypot", "pow", "copysign", "fmod")
+        tensor = f"tensor<8x{type_}>"
+        body = CALL.format("%x, %x" if two else "%x", symbol, ", ".join([tensor] * (1 + two)), type_)
+        y = np.zeros(8, dtype)
+        hu.run(STORE.format(type_, type_, body), x, y, grid=1)
+        expected = np.array([function(*[float(each)] * (1 + two)) for each in x])
+        assert np.allclose(y, expected, rtol=2.0**-22, atol=0), symbol
+        seen += 1
+    assert seen > 100
+
+
+def test_functions_of_libraries_that_are_rounded_in_a_direction() -> None:
+    f32, x = FORMATS["f32"], np.array([3, 5, 7, 9, 11, -13, 1e-3, 1e3], np.float32)
+    codes = [int(code) for code in x.view(np.uint32)]
+    for ending, mode in (("rn", 0), ("rd", 1), ("ru", 2), ("rz", 3)):
+        quotients = [scalar.divide(f32, 0x3F800000, code, mode).code for code in codes]
+        body = CALL.format("%x", f"__nv_frcp_{ending}", "tensor<8xf32>", "f32")
+        y = np.zeros(8, np.float32)
+        hu.run(STORE.format("f32", "f32", body), x, y, grid=1)
+        assert y.view(np.uint32).tolist() == quotients
+
+
+def test_what_functions_of_libraries_leave_open() -> None:
+    for symbol, opens in (
+        ("__nv_rsqrtf", True),
+        ("__nv_fast_expf", True),
+        ("__nv_floorf", False),
+        ("__nv_fsqrt_rn", False),
+    ):
+        body = CALL.format("%x", symbol, "tensor<8xf32>", "f32")
+        out = hu.Buffer.from_numpy(np.zeros(8, np.float32))
+        hu.run(STORE.format("f32", "f32", body), np.arange(1, 9, dtype=np.float32), out, grid=1, track_open=True)
+        assert bool(np.any(out.load().open)) == opens, symbol
+    # A test of a number gives an i32.
+    numbers = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, -2], np.float32)
+    for symbol, test in (("__nv_isnanf", np.isnan), ("__nv_isinff", np.isinf), ("__nv_finitef", np.isfinite)):
+        flags = np.full(8, 7, np.int32)
+        body = CALL.format("%x", symbol, "tensor<8xf32>", "i32")
+        hu.run(STORE.format("f32", "i32", body), numbers, flags, grid=1)
+        assert flags.tolist() == test(numbers).tolist()
+
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 ONE = "%v = arith.constant 1.0 : f32\n %i = arith.constant {} : i32\n %a = tt.addptr %p, %i : !tt.ptr<f32>, i32\n"
@@ -279,12 +362,18 @@ def test_a_masked_lane_touches_nothing() -> None:
     y = np.full(8, 7, np.float32)
     hu.run(text.replace("{}", ", %m").replace("}}", "}"), X[:3].copy(), y, 3, grid=1)
     assert y.tolist() == [2, 4, 6, 7, 7, 7, 7, 7]
+    # GPUs have a 0 where the load left something out.
+    zeros = np.full(8, 7, np.float32)
+    every = text.replace("{}", "").replace("}}", "}")
+    hu.run(every, X[:3].copy(), zeros, 3, grid=1, profile="spec,masked_load=zero")
+    assert zeros.tolist() == [2, 4, 6, 0, 0, 0, 0, 0]
     # Without a mask the store takes what the load left undefined: the memory is poison there.
     memory = hu.Buffer.from_numpy(y)
-    hu.run(text.replace("{}", "").replace("}}", "}"), X[:3].copy(), memory, 3, grid=1)
+    hu.run(every, X[:3].copy(), memory, 3, grid=1)
     assert memory.load().poisoned.tolist() == [False] * 3 + [True] * 5
-    with pytest.raises(hu.TypeMismatch, match=r"stored poison in the array: 5 of 8 elements are poison"):
-        hu.run(text.replace("{}", "").replace("}}", "}"), X[:3].copy(), y, 3, grid=1)
+    with pytest.raises(hu.TypeMismatch, match=r"stored poison in the array: 5 of 8 elements are poison") as caught:
+        hu.run(every, X[:3].copy(), y, 3, grid=1)
+    assert "profile='spec,masked_load=zero'" in str(caught.value.hint)
 
 
 def test_atomics_take_effect_in_the_order_of_programs_and_elements() -> None:
@@ -430,8 +519,8 @@ def test_what_a_launch_refuses() -> None:
         hu.run(text, X, y, grid=(1, 2, 3, 4))
     with pytest.raises(hu.TypeMismatch, match="argument 0"):
         hu.run(text, X.astype(np.float64), y, grid=1)
-    with pytest.raises(hu.TypeMismatch, match="do not lie one after the other"):
-        hu.run(text, X, np.zeros(16, np.float32)[::2], grid=1)
+    with pytest.raises(hu.TypeMismatch, match="a view that goes backwards"):
+        hu.run(text, X, np.zeros(16, np.float32)[::-2], grid=1)
     with pytest.raises(hu.Unsupported, match="give a larger grid"):
         hu.run(text, X, y, batch=True, grid=1)
     for wrong in (0, 1.5, (1.5,), "4"):
@@ -445,6 +534,12 @@ def test_what_a_launch_refuses() -> None:
     # An array of any shape is memory.
     hu.run(text, X.reshape(2, 4), y.reshape(4, 2), grid=1)
     assert y.tolist() == (2 * X).tolist()
+    # So is a view: the array that it is a view of, from the first element of the view on.
+    whole = np.zeros(12, np.float32)
+    hu.run(text, X.reshape(2, 4).T, whole[2:].reshape(2, 5)[:, :2], grid=1)
+    assert whole.tolist() == [0, 0, *(2 * X).tolist(), 0, 0]
+    with pytest.raises(hu.UndefinedBehavior, match="outside of the 28 bytes"):
+        hu.run(text, X, whole[5:].reshape(7, 1)[::2], grid=1)
 
 
 def scaled(kind: str, element: str, scale: str) -> str:
