@@ -35,6 +35,7 @@ from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrac
 from halfulp.semantics.matrix_units.chips import CHAIN, CHIPS, INTEGER, Instruction, as_model, near
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, accumulate, nan_of
+from halfulp.semantics.matrix_units.sliced_products import enclosed_sums
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
 _MOVED = 1 << 17  # codes at a time
@@ -418,6 +419,19 @@ def multiply_accumulate(
     if scales:
         x, y = (scale.reshape(tiles, *scale.shape[-2:]) for scale in scales)
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
+    enclosed = enclosed_sums(op, a, b, c, scales) if model == "exact" and trace is None else None
+    if enclosed is not None:
+        codes, step = enclosed.codes, max(1, BLOCK // max(1, k, elements))
+        found = np.nonzero(enclosed.unsure)
+        for start in range(0, len(found[0]), step):
+            tile, row, column = (each[start : start + step] for each in found)
+            of_a, of_b = (
+                [x[tile, row][:, None] for x in (a, *scales[:1])],
+                [x[tile, :, column][..., None] for x in (b, *scales[1:])],
+            )
+            few = c[tile, row, column][:, None, None]
+            codes[tile, row, column] = _by_chunk(chunk, of_a[0], of_b[0], few, (*of_a[1:], *of_b[1:]), None).reshape(-1)
+        return codes.reshape(*lead, m, n)
     out = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype)
     if machine_sums.takes(CHAIN if model == "ieee" else rule, op, tiles * m * n * k):
         # The code works on many columns of one tile, or on many tiles, at once.
@@ -427,11 +441,15 @@ def multiply_accumulate(
         step = max(1, BLOCK // max(1, m * n * max(terms_at_once(op, k), elements)))
     for start in range(0, tiles, step):
         part = slice(start, start + step)
-        left, right = (_of_rows(a[part]), _of_columns(b[part]))
-        factors = (_of_rows(scales[0][part]), _of_columns(scales[1][part])) if scales else ()
-        held = np.ascontiguousarray(c[part].transpose(1, 2, 0))
-        out[part] = chunk(left, right, held, factors, trace).transpose(2, 0, 1)
+        out[part] = _by_chunk(chunk, a[part], b[part], c[part], tuple([each[part] for each in scales]), trace)
     return out.reshape(*lead, m, n)
+
+
+def _by_chunk(chunk: Chunk, a: Codes, b: Codes, c: Codes, scales: Sequence[Codes], trace: SumTrace | None) -> Codes:
+    """Return what a function of chunks gives for tiles."""
+    factors = (_of_rows(scales[0]), _of_columns(scales[1])) if scales else ()
+    held = np.ascontiguousarray(c.transpose(1, 2, 0))
+    return chunk(_of_rows(a), _of_columns(b), held, factors, trace).transpose(2, 0, 1)
 
 
 _LARGE_TILE = 1 << 15

@@ -1,16 +1,27 @@
-"""Exact sums of products along K as a few products of matrices of floats.
+"""Exact sums of products along K as a few products of matrices of floats, exact ones or enclosed ones.
 
-The numbers of a row of A, and of a column of B, become integers in units of the lowest place among them. Their bits are
-cut into slices of so few bits that f64 holds every sum of products of two slices: then the sums that a product of
-matrices makes are exact, in any order of additions.
+*Slices.* The numbers of a row of A, and of a column of B, become integers in units of the lowest place among them.
+Their bits are cut into slices of so few bits that f64 holds every sum of products of two slices: then the sums that a
+product of matrices makes are exact, in any order of additions.
+
+*Bounds.* f64 holds each product exactly, so a product of matrices in f64 differs from the exact sums by the rounding of
+its additions alone, in any order: by less than K units of the last place of the sum of all magnitudes. If both ends of
+that interval round to one code, it is that of the exact sum. Few elements are left, nearly always none.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.paths import fast
+from halfulp.semantics.matrix_units.kinds import TileOp
+
+# --- slices -----------------------------------------------------------------------------------------------------------
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -104,16 +115,97 @@ def _sums(left: list[Floats], right: list[Floats], place: Integers, bits: int) -
     found: Terms = []
     for level in range(len(left) + len(right) - 1):
         pairs = [(x, right[level - number]) for number, x in enumerate(left) if 0 <= level - number < len(right)]
-        total: Integers = np.sum([_product(x, y).astype(np.int64) for x, y in pairs], axis=0)
+        total: Integers = np.sum([product_of_matrices(x, y).astype(np.int64) for x, y in pairs], axis=0)
         found.append((total.transpose(1, 2, 0), place + level * bits))
     return found
 
 
-def _product(x: Floats, y: Floats) -> Floats:
-    """Return the product of matrices, some rows at a time."""
+def product_of_matrices(x: Floats, y: Floats) -> Floats:
+    """Return the products of matrices [tiles, M, K] and [tiles, K, N], some rows at a time."""
     found = np.empty((*x.shape[:-1], y.shape[-1]))
     step = max(1, _ALONE // (y.shape[-2] * y.shape[-1]))
     for start in range(0, x.shape[-2], step):
         rows = slice(start, start + step)
         np.matmul(x[:, rows], y, out=found[:, rows])
     return found
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+_F64 = FORMATS["f64"]
+_UNIT = 2.0**-53
+"""The largest error of an addition in f64, as a part of its result."""
+_EXACT = 2.0**52
+"""Sums of magnitudes below so many units are exact in f64."""
+_LARGE, _MOST_DEPTH = 2.0**200, 1 << 20
+
+
+class Enclosed(NamedTuple):
+    """Codes of D, and a mask of the elements for which they are not certain."""
+
+    codes: Codes
+    unsure: Mask
+
+
+@lru_cache(maxsize=256)
+def holds_in_f64(op: TileOp) -> bool:
+    """Tell whether f64 holds all products, and numbers halfway between two of D."""
+    formats = [FORMATS[name] for name in (op.a, op.b, *([op.scale] * 2 if op.scale else []))]
+    d = FORMATS[op.d]
+    return (
+        sum(each.precision for each in formats) <= _F64.precision
+        and sum(each.emin - each.mantissa_bits for each in formats) >= _F64.emin
+        and sum(each.emax + 1 for each in formats) < _F64.emax // 2
+        and d.precision + 2 < _F64.precision
+        and _F64.emin < d.emin - d.precision
+        and d.emax < _F64.emax // 2
+    )
+
+
+def enclosed_sums(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> Enclosed | None:
+    """Return A * B + C of tiles: A [tiles, M, K], B [tiles, K, N], C [tiles, M, N] in codes of D, and for each element
+    of A and of B a scale. None if an operand is not finite, or f64 does not hold the products.
+    """
+    depth = a.shape[-1]
+    if not holds_in_f64(op) or depth > _MOST_DEPTH:
+        return None
+    left, right, addend = _numbers(FORMATS[op.a], a), _numbers(FORMATS[op.b], b), _numbers(FORMATS[op.d], c)
+    if scales and not all(np.isfinite(each).all() for each in (left, right)):
+        return None
+    if scales:
+        left, right = left * _numbers(FORMATS[op.scale], scales[0]), right * _numbers(FORMATS[op.scale], scales[1])
+    if not all(np.isfinite(each).all() for each in (left, right, addend)):
+        return None
+    total = product_of_matrices(left, right) + addend
+    # No sum of magnitudes is more than the product of the lengths of its row and its column.
+    row, column = (np.sqrt(np.einsum(by, each, each)) for by, each in (("tmk,tmk->tm", left), ("tkn,tkn->tn", right)))
+    magnitude = row[:, :, None] * column[:, None] + np.abs(addend)
+    error = magnitude * (2 * (depth + 8) * _UNIT)
+    # All terms are multiples of a unit: sums that have so few bits are exact.
+    bits = FORMATS[op.scale].mantissa_bits + 1 if scales else 0
+    units = _unit(np.min(_sizes(left), axis=2, keepdims=True), FORMATS[op.a].mantissa_bits + bits) * _unit(
+        np.min(_sizes(right), axis=1, keepdims=True), FORMATS[op.b].mantissa_bits + bits
+    )
+    units = np.minimum(units, _unit(_sizes(addend), FORMATS[op.d].mantissa_bits))
+    error[magnitude < units * _EXACT] = 0
+    low, high = (_codes(FORMATS[op.d], end) for end in (total - error, total + error))
+    # What is left of products that cancel is +0, but a sum of zeros may be -0 if C is.
+    return Enclosed(high, (low != high) | (total == 0) & (addend == 0) & (c != 0))
+
+
+def _sizes(numbers: Floats) -> Floats:
+    """Return the magnitudes, for zeros a large number."""
+    return np.where(numbers == 0, _LARGE, np.abs(numbers))
+
+
+def _unit(least: Floats, bits: int) -> Floats:
+    """Return a number of which all numbers with so many fraction bits are multiples, if none is less than ``least``."""
+    return np.ldexp(1.0, np.frexp(least)[1] - 1 - bits)
+
+
+def _numbers(fmt: FloatFormat, codes: Codes) -> Floats:
+    return np.asarray(fast.convert(fmt, _F64, codes).codes).view(np.float64)
+
+
+def _codes(fmt: FloatFormat, numbers: Floats) -> Codes:
+    return np.asarray(fast.convert(_F64, fmt, numbers.view(np.uint64)).codes)

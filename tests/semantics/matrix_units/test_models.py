@@ -17,6 +17,7 @@ from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.chips import CHIPS, MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, TileKind, TileOp, distribute, gather, operation_of
+from halfulp.semantics.matrix_units.sliced_products import enclosed_sums, holds_in_f64
 
 RUNNABLE = [kind for kind in KINDS.values() if not kind.name.startswith("VDMFMA")]
 NARROW = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ")
@@ -163,12 +164,19 @@ def test_exact_and_ieee_against_fractions(op: TileOp, seeds: range, tiles: int) 
     assert sum(check(op, tiles, seed) for seed in seeds) == 8 * tiles * len(seeds)
 
 
-@pytest.mark.parametrize("types", [("f16", "f16", ""), ("f32", "bf16", ""), ("f64", "f64", ""), ("f8E5M2", "f4E2M1FN", "f8E8M0FNU")], ids=str)  # fmt: skip
-def test_exact_sums_of_many_products_against_fractions(types: tuple[str, str, str]) -> None:
-    """From many products with near exponents the sums are made by products of matrices."""
-    a, b, scale = types
-    d, rng = "f64" if a == "f64" else "f32", random.Random(f"{types}")
-    op = TileOp("dot", a, b, d, d, (2, 2, 64), 1, "mma", scale, 32 if scale else 0)
+SUMMED = (
+    ("f16", "f16", "f32", ""), ("f16", "f16", "f16", ""), ("bf16", "bf16", "bf16", ""), ("f32", "f32", "f32", ""),
+    ("f32", "bf16", "f32", ""), ("f64", "f64", "f64", ""), ("f8E5M2", "f4E2M1FN", "f32", "f8E8M0FNU"),
+    ("f4E2M1FN", "f4E2M1FN", "f32", "f8E4M3FN"), ("f8E4M3FN", "f8E4M3FN", "f16", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("types", SUMMED, ids=str)
+def test_exact_sums_of_many_products_against_fractions(types: tuple[str, str, str, str]) -> None:
+    """From many products with near exponents the sums are made by products of matrices, and by their bounds."""
+    a, b, d, scale = types
+    rng = random.Random(f"{types}")
+    op = TileOp("dot", a, b, d, d, (2, 2, 64), 1, "mma", scale, {"": 0, "f8E4M3FN": 16}.get(scale, 32))
     for number in range(2):
         arrays = operands_of(op, 64, 3, rng)
         for tile, side in itertools.product(range(3), arrays[:2]):
@@ -182,6 +190,32 @@ def test_exact_sums_of_many_products_against_fractions(types: tuple[str, str, st
         results = models.multiply_accumulate("exact", op, *arrays)
         for place in np.ndindex(3, 2, 2):
             assert int(results[place]) == exact_at(op, arrays, place), (types, place)
+
+
+def test_sums_by_bounds_are_nearly_always_certain() -> None:
+    draw = np.random.default_rng(7)
+    op = TileOp("dot", "f16", "f16", "f32", "f32", (40, 40, 64), 1, "mma")
+    a, b = (draw.standard_normal((2, 40, 64)).astype(np.float16) for _ in range(2))
+    c = draw.standard_normal((2, 40, 40)).astype(np.float32).view(np.uint32)
+    a[0, 3], c[0, 3] = 0, 0
+    # Small integers cancel often, and their sums are exact.
+    a[1], b[1] = (draw.integers(-2, 3, (40, 64)) for _ in range(2))
+    c[1] = 0
+    right = b.transpose(0, 2, 1)
+    found = enclosed_sums(op, a.view(np.uint16), right.copy().view(np.uint16), c, ())
+    assert found is not None
+    assert not found.unsure.any()
+    assert not found.codes[0, 3].any()
+    assert (found.codes[1] == (a[1].astype(np.float32) @ right[1].astype(np.float32)).view(np.uint32)).all()
+    # -0 is the sum if all terms are -0, which bounds do not tell.
+    c[0, 3, 5] = 1 << 31
+    found = enclosed_sums(op, a.view(np.uint16), right.copy().view(np.uint16), c, ())
+    assert found is not None
+    assert np.argwhere(found.unsure).tolist() == [[0, 3, 5]]
+    a[0, 0, 0] = np.inf
+    assert enclosed_sums(op, a.view(np.uint16), right.copy().view(np.uint16), c, ()) is None
+    wide = TileOp("dot", "f64", "f64", "f64", "f64", (1, 1, 1), 1, "mma")
+    assert not holds_in_f64(wide)
 
 
 def test_inputs_convert_exactly() -> None:
