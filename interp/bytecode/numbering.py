@@ -186,7 +186,8 @@ _LAST = frozenset(("dlti",))  # so that the builds at hand, which do not have it
 
 @lru_cache(maxsize=4096)
 def _late_names(definition: OpDefinition) -> frozenset[str]:
-    return frozenset(prop.name for prop in definition.properties if prop.late)
+    """Return the properties that not all builds have, and that none has as an attribute like any other."""
+    return frozenset(prop.name for prop in definition.properties if prop.late and not prop.plain)
 
 
 @lru_cache(maxsize=4096)
@@ -291,13 +292,19 @@ class NameEntry(NumberedEntry):
     __slots__ = ("definition", "layout", "mnemonic", "plain", "renewed")
 
     def __init__(
-        self, dialect: int, mnemonic: str, definition: OpDefinition | None, layout: Layout | None, schema: Schema
+        self,
+        dialect: int,
+        mnemonic: str,
+        definition: OpDefinition | None,
+        layout: Layout | None,
+        plain: frozenset[str],
+        schema: Schema,
     ) -> None:
         super().__init__(dialect, [], True)
         self.mnemonic = mnemonic
         self.definition = definition
         self.layout = layout
-        self.plain = frozenset() if definition is None else plain_names(definition, schema)
+        self.plain = plain
         self.renewed = {} if definition is None else renewed(definition, schema)
 
 
@@ -454,13 +461,16 @@ class Numbering:
             if layout == Layout(()):
                 # All its properties are newer than the schema.
                 layout = None
-        entry = NameEntry(self._dialect(dialect), mnemonic, definition, layout, self.schema)
+        plain: frozenset[str] = frozenset()
+        if definition is not None:
+            plain = plain_names(definition, self.schema, operation.name in self._use_late)
+        entry = NameEntry(self._dialect(dialect), mnemonic, definition, layout, plain, self.schema)
         self._names[operation.name] = entry
         return entry
 
     @cached_property
     def _use_late(self) -> frozenset[str]:
-        """The names of ops that have a property which some builds of the version do not have."""
+        """The names of ops that have a property which some builds of the version do not have in any form."""
         if self.schema == min(Schema):
             return frozenset()
         return frozenset(

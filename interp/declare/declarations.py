@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from halfulp.interp.declare.parameters import compile_form
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute, Type, spell_symbol
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, EnumDefinition, ParameterKind
 from halfulp.interp.ir.types import element_type
 
@@ -600,6 +600,12 @@ def _is_typed(attribute: at.Attribute) -> bool:
 UNIT_ATTR = AttributeConstraint("unit attribute", _of(at.UnitAttr))
 BOOL_ATTR = AttributeConstraint("bool attribute", _number_of(ty.I1))
 STRING_ATTR = AttributeConstraint("string attribute", _of(at.StringAttr))
+SYMBOL_NAME_ATTR = replace(
+    STRING_ATTR,
+    first="@",
+    form=ParameterKind(lambda p: at.StringAttr(p.symbol()), lambda name, names: spell_symbol(name.value)),
+)
+"""The name of a symbol, which custom forms write with its ``@``."""
 SYMBOL_REF_ATTR = AttributeConstraint("symbol reference attribute", _of(at.SymbolRefAttr))
 FLAT_SYMBOL_REF_ATTR = AttributeConstraint(
     "flat symbol reference attribute",

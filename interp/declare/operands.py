@@ -42,9 +42,15 @@ def renewed(definition: OpDefinition, schema: Schema) -> Mapping[str, tuple[str,
 
 
 @cache
-def plain_names(definition: OpDefinition, schema: Schema) -> frozenset[str]:
-    """Return the names of the properties that MLIR of this schema has as attributes like any other."""
-    return frozenset(prop.name for prop in definition.properties if prop.is_attribute_in(schema))
+def plain_names(definition: OpDefinition, schema: Schema, late: bool = True) -> frozenset[str]:
+    """Return the names of the properties that MLIR of this schema has as attributes like any other. ``late``: False for
+    builds that do not have the late ones.
+    """
+    return frozenset(
+        prop.name
+        for prop in definition.properties
+        if prop.is_attribute_in(schema) or (prop.plain and prop.late and not late)
+    )
 
 
 def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:

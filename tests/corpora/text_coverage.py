@@ -465,6 +465,8 @@ NOT_COUNTED: dict[tuple[str, str, bool], str] = {
     ("memref.distinct_objects", "operands", False): "the op has at least one operand",
     ("memref.distinct_objects", "results", False): "the op has at least one operand",
     ("memref.dma_start", "discardable attributes", True): "mlir-opt cannot read what it prints",
+    ("affine.dma_start", "discardable attributes", True): "mlir-opt does not print them",
+    ("affine.dma_wait", "discardable attributes", True): "mlir-opt does not print them",
     ("memref.dma_start", "operands", False): "the op has at least four operands",
     ("memref.prefetch", "discardable attributes", True): "mlir-opt cannot read what it prints",
     ("memref.load", "invariant", True): "the property is newer than MLIR 22",

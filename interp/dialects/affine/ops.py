@@ -42,9 +42,11 @@ if TYPE_CHECKING:
 #
 # affine.dma_start and affine.dma_wait, which are read, verified and printed: nothing says when a transfer happens.
 #
-# Their maps are attributes in the dictionary, which their own forms leave out.
+# Their maps are plain attributes in MLIR 22. Their own forms leave them out of the dictionary.
 
-_MAPS = ("src_map", "dst_map", "tag_map")
+_MAPS = tuple(
+    d.Property(name, d.AFFINE_MAP_ATTR, since=d.Schema.LLVM24, plain=True) for name in ("src_map", "dst_map", "tag_map")
+)
 _Place = tuple[int, AffineMapAttr, list[int]]
 
 # --- forms ------------------------------------------------------------------------------------------------------------
@@ -67,25 +69,25 @@ def _parse_dma(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     strides = p.operand_tokens() if p.take(",") else []
     if strides and (len(strides) != 2 or not starts):
         p.error(f"{prefix} expected two stride related operands", at)
-    attributes: dict[str, Attribute] = dict(p.optional_dictionary())
     p.expect(":")
     types = p.type_list()
     if len(types) != len(places):
         p.error(f"{prefix} expected {'three types' if starts else 'one type'}", at)
     operands: list[SSAValue] = []
-    for name, (base, map_, tokens), type_ in zip(_MAPS if starts else _MAPS[2:], places, types, strict=True):
+    maps: dict[str, Attribute] = {}
+    for prop, (base, map_, tokens), type_ in zip(definition.properties, places, types, strict=True):
         operands += [p.use(base, type_), *symbols.used(p, tokens)]
-        attributes[name] = map_
+        maps[prop.name] = map_
     operands += symbols.used(p, [count, *strides])
-    return p.placed(Operation(definition.name, definition, operands, (), {}, attributes), at)
+    return p.placed(Operation(definition.name, definition, operands, (), maps), at)
 
 
 def _places(op: Operation) -> list[tuple[AffineMapAttr, list[SSAValue]]] | None:
     """Return, for each place, the map and the operands, the memref first; None if the operands do not fit."""
     found = []
     start = 0
-    for name in _MAPS if op.name == "affine.dma_start" else _MAPS[2:]:
-        map_ = op.attributes.get(name)
+    for prop in _MAPS if op.name == "affine.dma_start" else _MAPS[2:]:
+        map_ = op.properties.get(prop.name)
         if not isinstance(map_, AffineMapAttr):
             return None
         end = start + 1 + map_.dimensions + map_.symbols
@@ -403,12 +405,14 @@ affine.op(
     "dma_start",
     custom=DMA,
     operands=(d.variadic("operands", d.ANY),),
+    properties=_MAPS,
     verify=verify_start,
 )
 affine.op(
     "dma_wait",
     custom=DMA,
     operands=(d.variadic("operands", d.ANY),),
+    properties=_MAPS[2:],
     verify=verify_wait,
 )
 

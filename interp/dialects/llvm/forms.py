@@ -94,6 +94,11 @@ TLS_MODE = EnumDefinition(
     {"": 0, "generaldynamic": 1, "localdynamic": 2, "initialexec": 3, "localexec": 4},
     storage_width=64,
 )
+COMDAT = EnumDefinition(
+    "LLVM Comdat Types",
+    {"any": 0, "exactmatch": 1, "largest": 2, "nodeduplicate": 3, "samesize": 4},
+    storage_width=64,
+)
 INTEGER_PREDICATE = EnumDefinition("llvm.icmp comparison predicate", CMPI_PREDICATE.cases, storage_width=64)
 FLOAT_PREDICATE = EnumDefinition(
     "llvm.fcmp comparison predicate",

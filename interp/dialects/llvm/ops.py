@@ -549,9 +549,25 @@ llvm.op(
     regions=(d.RegionSlot("initializer"),),
     traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     verify=rules.verify_global,
+    verify_symbols=rules.verify_comdat_of,
     verify_regions=rules.verify_initializer,
 )
 
+llvm.op(
+    "comdat",
+    "$sym_name $body attr-dict",
+    properties=(d.Property("sym_name", d.SYMBOL_NAME_ATTR),),
+    regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.SYMBOL, d.Trait.SYMBOL_TABLE, d.Trait.NO_TERMINATOR),
+    verify=rules.verify_comdat,
+    verify_regions=rules.verify_in_comdat,
+)
+llvm.op(
+    "comdat_selector",
+    "$sym_name $comdat attr-dict",
+    properties=(d.Property("comdat", forms.COMDAT), d.Property("sym_name", d.SYMBOL_NAME_ATTR)),
+    traits=(d.Trait.SYMBOL,),
+)
 llvm.op(
     "module_flags",
     "$flags attr-dict",
@@ -729,6 +745,7 @@ llvm.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     verify=rules.verify_function,
+    verify_symbols=rules.verify_comdat_of,
     evaluate=calls.FUNCTION,
 )  # fmt: skip
 llvm.op(

@@ -428,6 +428,37 @@ def verify_address_of(op: Operation, symbols: Mapping[str, Operation]) -> None:
         raise op.rule_broken("pointer address space must match address space of the referenced global or alias")
 
 
+def verify_comdat(op: Operation) -> str | None:
+    """Return what is wrong with the region of llvm.comdat, or None."""
+    blocks = op.regions[0].blocks
+    if len(blocks) != 1:
+        return "region #0 ('body') failed to verify constraint: region with 1 blocks"
+    if blocks[0].arguments:
+        return "region should have no arguments"
+    return None
+
+
+def verify_in_comdat(op: Operation) -> None:
+    """Raise VerifyError for an op in llvm.comdat that is not allowed there."""
+    for inner in op.children:
+        if inner.name != "llvm.comdat_selector":
+            raise inner.rule_broken(d.Unprefixed("only comdat selector symbols can appear in a comdat region"))
+
+
+def verify_comdat_of(op: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Raise VerifyError unless the comdat of a function or a global, if it has one, names an llvm.comdat_selector."""
+    named = op.properties.get("comdat")
+    if named is None:
+        return
+    target = None
+    if isinstance(named, at.SymbolRefAttr):
+        target = symbols.get(named.root)
+        for name in named.nested:
+            target = None if target is None else next((op for op in target.children if op.symbol_name == name), None)
+    if target is None or target.name != "llvm.comdat_selector":
+        raise op.rule_broken(d.Unprefixed("expected comdat symbol"))
+
+
 # --- functions --------------------------------------------------------------------------------------------------------
 
 

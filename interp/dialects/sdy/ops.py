@@ -28,7 +28,7 @@ from halfulp.interp.dialects.sdy.manual import compute_by_hand, verify_shardings
 from halfulp.interp.dialects.signatures import Signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute, spell_symbol
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise, OnFrames, OnValues, PerOp
@@ -59,14 +59,13 @@ def _form_of(read: Callable[[Any], at.Attribute], spell: Callable[[Any], str] = 
     return form
 
 
-CUSTOM_DIRECTIVES["SdySymbol"] = _form_of(lambda p: at.StringAttr(p.symbol()), lambda name: spell_symbol(name.value))
 CUSTOM_DIRECTIVES["SdyMesh"] = _form_of(lambda p: made(MESH, p))
 CUSTOM_DIRECTIVES["SdySharding"] = _form_of(lambda p: made(PLAIN, p))
 
 sdy.op(
     "mesh",
-    "custom<SdySymbol>($sym_name) `=` custom<SdyMesh>($mesh) attr-dict",
-    properties=(d.Property("mesh", _is(MESH)), d.Property("sym_name", d.STRING_ATTR)),
+    "$sym_name `=` custom<SdyMesh>($mesh) attr-dict",
+    properties=(d.Property("mesh", _is(MESH)), d.Property("sym_name", d.SYMBOL_NAME_ATTR)),
     traits=(d.Trait.SYMBOL,),
 )
 # Bodies of reductions may have such ops, and take ops that work element by element.

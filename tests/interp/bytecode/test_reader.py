@@ -330,11 +330,12 @@ json.dump(done, sys.stdout)
 
 @pytest.mark.torch_mlir
 def test_properties_of_newer_mlir_are_those_of_the_wheel() -> None:
-    given = [(text, write_bytecode(parse_module(text), schema=Schema.LLVM24).hex()) for text in NEWER_FORMS]
+    texts = (*NEWER_FORMS, *(f"module {{\n  {text}\n}}\n" for text in LATE))
+    given = [(text, write_bytecode(parse_module(text), schema=Schema.LLVM24).hex()) for text in texts]
     done = subprocess.run(
         [sys.executable, "-c", IN_THE_WHEEL], input=json.dumps(given), capture_output=True, check=True, text=True
     )
-    for text, (theirs, printed, of_ours) in zip(NEWER_FORMS, json.loads(done.stdout), strict=True):
+    for text, (theirs, printed, of_ours) in zip(texts, json.loads(done.stdout), strict=True):
         assert newer_text(read_bytecode(bytes.fromhex(theirs))) == printed == of_ours == text
 
 

@@ -24,3 +24,14 @@ module @"" {
   }
   "keep.symbol"() {a = @"", b = @a::@""} : () -> ()
 }
+// -----
+// Names of sections that linkers may merge.
+llvm.comdat @__llvm_comdat {
+  llvm.comdat_selector @any any
+  llvm.comdat_selector @ss samesize {keep.a}
+}
+llvm.mlir.global internal constant @has_any_comdat(1 : i64) comdat(@__llvm_comdat::@any) : i64
+llvm.func @f() comdat(@__llvm_comdat::@ss) { llvm.return }
+// -----
+llvm.comdat_selector @any any
+llvm.mlir.global internal constant @g(1 : i64) comdat(@any) : i64
