@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import linecache
 import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from html import escape
 from importlib import import_module
+from itertools import islice
+from textwrap import shorten
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -63,24 +67,26 @@ class SeenOp:
     """One call of an op that a `TorchJudge` saw.
 
     ``number``: how many calls came before it. ``name``: such as ``aten.mm``. ``place``: the line of the program, as
-    ``file:line``. ``verdict``: None if the call is not judged, and ``reason`` says why. ``hashes``: of its results, if
-    they were asked for.
+    ``file:line``. ``call``: what is called there, as the program writes it, and after ``>`` the function of
+    ``torch.nn.functional`` that runs the op, such as ``self.attention(x, x, x) > multi_head_attention_forward``. An op
+    of autograd has the place and the call whose gradient it computes: ``gradient of F.gelu(x)``. ``verdict``: None if
+    the call is not judged, and ``reason`` says why. ``hashes``: of its results, if they were asked for.
     """
 
     number: int
     name: str
     place: str
+    call: str
     types: str
     verdict: Verdict | None
     reason: str = ""
     hashes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        place = f"at {self.place}" + (f" ({self.call})" if self.call else "")
         if self.verdict is None:
-            return f"{self.number}: {self.name} at {self.place}: not judged: {self.reason}"
-        text = (
-            f"{self.number}: {self.name} {self.types} at {self.place}: {self.verdict.kind}, {self.verdict.ulp:.3g} ulp"
-        )
+            return f"{self.number}: {self.name} {place}: not judged: {self.reason}"
+        text = f"{self.number}: {self.name} {self.types} {place}: {self.verdict.kind}, {self.verdict.ulp:.3g} ulp"
         if self.verdict.at is not None:
             index, found, exact = self.verdict.at
             text += f"; {self.verdict.wrong:,} elements, at {list(index)}: {found:.9g}, exactly {exact:.17g}"
@@ -201,15 +207,32 @@ def _mode_class() -> type[Any]:
         def __init__(self, hashes: bool, stop: bool) -> None:
             super().__init__()
             self.seen, self._hashes, self._stop = TorchJudge(), hashes, stop
+            self._nodes, self._calls = 0, dict[int, tuple[str, str]]()
 
         def __enter__(self) -> TorchJudge:
             super().__enter__()
+            self._nodes = torch.autograd._get_sequence_nr()
             return self.seen
+
+        def _caller(self) -> tuple[str, str]:
+            """Return the place and the text of the call that runs an op: from the stack, or that of the node of
+            autograd. torch numbers the nodes, and makes that of an op before it runs the op.
+
+            A TorchFunctionMode would know the function, too, but torch takes other paths under it:
+            nn.MultiheadAttention would not run its fused op.
+            """
+            node = torch._C._current_autograd_node()
+            known = None if node is None else self._calls.get(node._sequence_nr())
+            place, call = _caller(hidden) if known is None else (known[0], f"gradient of {known[1]}")
+            nodes = torch.autograd._get_sequence_nr()
+            self._calls.update(dict.fromkeys(range(self._nodes, nodes), (place, call)))
+            self._nodes = nodes
+            return place, call
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func.namespace in _OTHERS:
                 return func(*args, **(kwargs or {}))
-            op, out = seen_call(func, args, kwargs or {}, len(self.seen.ops), _place(hidden), self._hashes)
+            op, out = seen_call(func, args, kwargs or {}, len(self.seen.ops), self._caller(), self._hashes)
             self.seen.ops.append(op)
             if self._stop and op.verdict is not None and op.verdict.kind == "unexplained":
                 raise HalfulpError(f"nothing explains the result of {op}")
@@ -219,21 +242,45 @@ def _mode_class() -> type[Any]:
     return Mode
 
 
-def _place(hidden: Sequence[str]) -> str:
-    """Return the innermost line of the user's program."""
-    frame: Any = sys._getframe(2)
+_FUNCTIONS = os.path.join("torch", "nn", "functional.py")
+
+
+def _caller(hidden: Sequence[str]) -> tuple[str, str]:
+    """Return the innermost line of the user's program, and what it calls."""
+    frame: Any = sys._getframe(3)
+    function = ""
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(hidden) and not file.startswith("<frozen"):
-            return f"{file}:{frame.f_lineno}"
+            text = _text(frame.f_code, frame.f_lasti // 2)
+            hides = function and f"{function}(" not in text
+            return f"{file}:{frame.f_lineno}", f"{text} > {function}" if hides else text
+        if file.endswith(_FUNCTIONS):
+            function = frame.f_code.co_name
         frame = frame.f_back
-    return "unknown"
+    return "unknown", ""
+
+
+_LONGEST = 60
+"""The characters of a call that are shown."""
+
+
+@lru_cache(maxsize=1 << 14)
+def _text(code: CodeType, instruction: int) -> str:
+    """Return the source of the expression that an instruction computes, on one line."""
+    first, last, start, end = next(islice(code.co_positions(), instruction, None))
+    if first is None or last is None or start is None or end is None:
+        return ""
+    lines = [linecache.getline(code.co_filename, line).encode() for line in range(first, last + 1)]
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][start:]
+    return shorten(b" ".join(lines).decode(errors="replace"), _LONGEST, placeholder=" …")
 
 
 def seen_call(
-    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], number: int, place: str, hashes: bool
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], number: int, caller: tuple[str, str], hashes: bool
 ) -> tuple[SeenOp, Any]:
-    """Run an op, and judge its results. Return the record and the results."""
+    """Run an op, and judge its results. Return the record and the results. ``caller``: the place and the call."""
     schema = func._schema
     name = schema.name.rpartition("::")[2]
     plain = _plain_name(name)
@@ -274,7 +321,7 @@ def seen_call(
     kept = tuple(_hash(each) for each in tensors) if hashes else ()
     types_ = ", ".join(str(each.dtype).rpartition(".")[2] + str(list(each.shape)) for each in tensors)
     prefix = schema.name.partition("::")[0]
-    return SeenOp(number, f"{prefix}.{name}", place, types_, verdict, reason, kept), out
+    return SeenOp(number, f"{prefix}.{name}", *caller, types_, verdict, reason, kept), out
 
 
 _OVERWRITES = frozenset(("native_batch_norm", "_native_batch_norm_legit"))

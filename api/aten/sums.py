@@ -842,6 +842,36 @@ def attention(call: Call) -> Sequence[Expected]:
 
 
 @np.errstate(all="ignore")
+def attention_layer(call: Call) -> Sequence[Expected]:
+    """Return a layer of attention without a mask, which nn.MultiheadAttention and nn.TransformerEncoderLayer run as one
+    op without gradients: the products for queries, keys and values, attention in heads, and a product. The weights of
+    the attention are not judged.
+    """
+    if call.has("mask") or any(call[name] is not call["query"] for name in ("key", "value")):
+        raise NotJudged("attention with a mask or to other elements")
+    heads, width = int(call["num_head"]), int(call["embed_dim"])
+    low = {"bfloat16": 2.0**-8, "float16": 2.0**-11}.get(call.dtype.name, 0.0)
+
+    def through(x: Band, kind: str) -> Band:
+        found = multiplied(x, call.band(f"{kind}_weight").apply(np.transpose))
+        return stored(_beside(found, call.band(f"{kind}_bias"), width))
+
+    def stored(x: Band) -> Band:  # steps are rounded to the type of the tensors
+        return x.within(low * x.size)
+
+    def parted(a: Array) -> Array:  # (batch, places, 3 · width) to (3, batch, heads, places, width of a head)
+        return a.reshape(*a.shape[:2], 3, heads, -1).transpose(2, 0, 3, 1, 4)
+
+    parts = through(call.band("query"), "qkv").apply(parted)
+    query, key, value = (parts.apply(lambda a, k=k: a[k]) for k in range(3))  # type: ignore[misc]
+    query = stored((query * float(1 / np.sqrt(width / heads))).rounded())
+    scores = stored(multiplied(query, key.apply(lambda a: np.swapaxes(a, -1, -2))))
+    mixed = stored(multiplied(stored(softened(scores, -1)), value))
+    found = through(mixed.apply(lambda a: a.swapaxes(1, 2).reshape(a.shape[0], -1, width)), "proj")
+    return [Within(found, "approximation"), None]
+
+
+@np.errstate(all="ignore")
 def attention_backward(call: Call) -> Sequence[Expected]:
     """Return the gradients of attention for query, key and value."""
     grad, query, key, value, out = (call.band(name) for name in ("grad_out", "query", "key", "value", "out"))
@@ -1057,6 +1087,7 @@ TABLE: Mapping[str, Rule] = {
     "_scaled_dot_product_flash_attention_for_cpu": attention,
     "_scaled_dot_product_attention_math": attention,
     "_scaled_dot_product_flash_attention_for_cpu_backward": attention_backward,
+    "_native_multi_head_attention": attention_layer,
     "mse_loss": squared_error,
     "mse_loss_backward": squared_error_backward,
     "nll_loss_forward": likelihood,

@@ -224,6 +224,8 @@ def test_each_op_has_its_verdict_its_types_and_its_line() -> None:
         torch().rand(3)
         torch().linalg.eigvals(torch().eye(2))
     line = sys._getframe().f_lineno - 3
+    calls = [op.call for op in seen.ops[:4]]
+    assert calls == ["torch().exp(x)", "torch().exp(x) + 1", "y.view(10, 100)", "y.view(10, 100).sum(-1)"]
     names = [op.name for op in seen.ops]
     assert names[:4] == ["aten.exp", "aten.add", "aten.view", "aten.sum"]
     assert [op.verdict.kind for op in seen.ops[1:3] if op.verdict] == ["equal", "equal"]
@@ -235,6 +237,41 @@ def test_each_op_has_its_verdict_its_types_and_its_line() -> None:
     assert "no op is unexplained" in text
     assert "not judged, 1 times aten.rand: random numbers" in text
     assert "<table" in seen._repr_html_()
+
+
+@TORCH
+def test_ops_inside_of_functions_and_of_autograd_name_what_the_program_calls() -> None:
+    x, layer = torch().randn(2, 5, 16), torch().nn.MultiheadAttention(16, 2, batch_first=True)
+    with hu.torch_mode() as seen:
+        y = layer(x, x, x)[0]
+        y.backward(torch().ones(2, 5, 16))
+    calls = {op.name: op for op in seen.ops}
+    assert calls["aten._softmax"].call == "layer(x, x, x) > multi_head_attention_forward"
+    softmax = calls["aten._softmax_backward_data"]
+    assert softmax.call == "gradient of layer(x, x, x) > multi_head_attention_forward"
+    assert softmax.place == calls["aten._softmax"].place == f"{__file__}:{sys._getframe().f_lineno - 6}"
+    assert "(layer(x, x, x) > multi_head_attention_forward)" in str(calls["aten._softmax"])
+
+
+@TORCH
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_a_fused_layer_of_attention_is_judged_whole(dtype: str) -> None:
+    torch().manual_seed(0)
+    kind = getattr(torch(), dtype)
+    layer = torch().nn.MultiheadAttention(16, 2, batch_first=True).to(kind).eval()
+    for name, each in layer.named_parameters():
+        if "bias" in name:
+            torch().nn.init.normal_(each)
+    x = torch().randn(2, 40, 16).to(kind) * 3
+    with torch().no_grad(), hu.torch_mode() as seen:
+        (y, _) = layer(x, x, x)
+    (op,) = seen.ops
+    assert (op.name, op.verdict and op.verdict.kind) == ("aten._native_multi_head_attention", "approximation")
+    names = {"query": x, "key": x, "value": x, "embed_dim": 16, "num_head": 2, "mask": None}
+    weights = dict(zip(("qkv_weight", "qkv_bias", "proj_weight", "proj_bias"), layer.parameters(), strict=True))
+    for wrong in y * 1.5, y.flip(1), y - layer.out_proj.bias:
+        call = Call("_native_multi_head_attention", names | weights, [wrong, None])
+        assert judge(RULES[call.name](call), call.results).kind == "unexplained"
 
 
 @TORCH
