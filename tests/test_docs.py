@@ -262,7 +262,7 @@ def test_each_file_of_changes_is_one_line_of_a_known_kind() -> None:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-CAUGHT = {"Apart"}
+CAUGHT = {"Apart", "Unplannable", "_Unusual"}
 """Classes of errors that halfulp itself catches, so that no user sees them."""
 
 
