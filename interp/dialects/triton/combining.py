@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,16 @@ from halfulp.interp.dialects.structured.evaluate import step_with_body
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.dialects.triton import orders
 from halfulp.interp.dialects.triton.compiling import KernelCompiler, inner_op, opened
-from halfulp.interp.dialects.triton.contraction import Contraction, Fuse, Moved, fuse, fused_step, moved_by, signed_by
+from halfulp.interp.dialects.triton.contraction import (
+    Contraction,
+    Fuse,
+    Moved,
+    Product,
+    fuse,
+    fused_step,
+    moved_by,
+    signed_by,
+)
 from halfulp.interp.dialects.triton.layouts import Along, Places, layout_of
 from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
@@ -29,7 +38,7 @@ from halfulp.interp.run.folding import running
 from halfulp.interp.run.frames import Run, Step
 from halfulp.interp.values.lanes import alike
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Kernel, Outcome
+from halfulp.semantics.kernel import Kernel
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 
@@ -74,11 +83,44 @@ class _Unclean(Exception):
     """An op of a region has a fault."""
 
 
-Codewise = Callable[[Sequence[Codes], Sequence[Codes]], list[Codes]]
-"""Combines accumulators with elements, both as arrays of codes. Raises _Unclean."""
+class Link(NamedTuple):
+    """An op of a region, its kernel, and the numbers of its operands: accumulators come first, then elements, then the
+    results of the links.
+    """
+
+    op: Operation
+    kernel: Kernel
+    operands: tuple[int, ...]
 
 
-def _on_codes(op: Operation, compiler: Compiler) -> Codewise | None:
+Compute = Callable[[Link, Sequence[Codes]], Sequence[Codes]]
+"""Returns the results of an op of a region."""
+
+
+def _by_kernel(link: Link, operands: Sequence[Codes]) -> Sequence[Codes]:
+    outcome = link.kernel.array(*operands)
+    if outcome.faults:
+        raise _Unclean
+    return outcome.results
+
+
+class Links(NamedTuple):
+    """A region on codes alone. ``yields``: the numbers of what it returns."""
+
+    links: Sequence[Link]
+    yields: Sequence[int]
+
+    def combine(
+        self, accumulators: Sequence[Codes], elements: Sequence[Codes], compute: Compute = _by_kernel
+    ) -> list[Codes]:
+        """Return the combinations of accumulators with elements, both as arrays of codes. Raises _Unclean."""
+        found = [*accumulators, *elements]
+        for link in self.links:
+            found += compute(link, [found[number] for number in link.operands])
+        return [found[number] for number in self.yields]
+
+
+def _on_codes(op: Operation, compiler: Compiler) -> Links | None:
     """Return the function of a region on codes alone, which takes less time than `_Region`; None if elements carry
     marks, or an op needs more than codes.
     """
@@ -89,40 +131,24 @@ def _on_codes(op: Operation, compiler: Compiler) -> Codewise | None:
     numbers: dict[SSAValue, int] = {
         argument: number for number, argument in enumerate(op.regions[0].blocks[0].arguments)
     }
-    steps: list[tuple[Kernel, tuple[int, ...]]] = []
+    links: list[Link] = []
     for each in inner:
         evaluator = evaluator_of(each)
         plain = isinstance(evaluator, Elementwise) and not evaluator.may_be_scalar
         if each.name == "arith.select":
-            kernel: Kernel | None = _SELECT
+            kernel: Kernel | None = evaluator.kernel
         else:
             kernel = compiler.kernel(each, evaluator) if plain else None
         simple = all(is_plain(value.type) for value in (*each.operands, *each.results))
         if kernel is None or kernel.notice is not None or not simple or not numbers.keys() >= set(each.operands):
             return None
-        steps.append((kernel, tuple([numbers[value] for value in each.operands])))
+        links.append(Link(each, kernel, tuple([numbers[value] for value in each.operands])))
         for result in each.results:
             numbers[result] = len(numbers)
     if not numbers.keys() >= set(last.operands):
         return None
-    yields = [numbers[value] for value in last.operands]
+    return Links(links, [numbers[value] for value in last.operands])
 
-    def combine(accumulators: Sequence[Codes], elements: Sequence[Codes]) -> list[Codes]:
-        env = [*accumulators, *elements]
-        for kernel, operands in steps:
-            outcome = kernel.array(*[env[number] for number in operands])
-            if outcome.faults:
-                raise _Unclean
-            env += outcome.results
-        return [env[number] for number in yields]
-
-    return combine
-
-
-_SELECT = Kernel(
-    lambda condition, yes, no: yes if condition else no,
-    lambda condition, yes, no: Outcome((np.asarray(np.where(condition != 0, yes, no)),)),
-)
 
 _ASSOCIATIVE = frozenset(
     f"arith.{name}" for name in ("maxnumf", "minnumf", "maximumf", "minimumf", "cmpf", "cmpi", "select")
@@ -187,11 +213,14 @@ class _FusedRows(_Rows):
         return [self._multiply_add(self._run, first, second, elements[0])]
 
 
-class _CodeRows:
-    """The rows of states that are clean, as arrays of codes."""
+class CodeRows:
+    """The rows of states that are clean, as arrays of codes. ``compute``: computes an op of the region.
+    ``multiply_add``: the op of the first additions of the sum of a product, fused, as in `_FusedRows`.
+    """
 
-    def __init__(self, combine: Codewise) -> None:
-        self._combine = combine
+    def __init__(self, links: Links, multiply_add: Link | None = None, compute: Compute = _by_kernel) -> None:
+        self.links, self.multiply_add = links, multiply_add
+        self._compute = compute
 
     def take(self, state: list[Codes], rows: Places) -> list[Codes]:
         """Return some rows."""
@@ -203,22 +232,9 @@ class _CodeRows:
 
     def combine(self, accumulators: list[Codes], elements: list[Codes]) -> list[Codes]:
         """Return the combinations of rows. Raises _Unclean."""
-        return self._combine(accumulators, elements)
-
-
-class _FusedCodeRows(_CodeRows):
-    """The clean rows of the sum of a product, as those of `_FusedRows`."""
-
-    def __init__(self, combine: Codewise, multiply_add: Kernel) -> None:
-        super().__init__(combine)
-        self._multiply_add = multiply_add
-
-    def combine(self, accumulators: list[Codes], elements: list[Codes]) -> list[Codes]:
-        """Return the combinations of rows."""
-        if len(accumulators) == 1:
-            return super().combine(accumulators, elements)
-        _, first, second = accumulators
-        return list(self._multiply_add.array(first, second, elements[0]).results)
+        if self.multiply_add is None or len(accumulators) == 1:
+            return self.links.combine(accumulators, elements, self._compute)
+        return list(self._compute(self.multiply_add, [*accumulators[1:], elements[0]]))
 
 
 class _Order:
@@ -251,7 +267,7 @@ class _Order:
         )
 
     def follow(
-        self, state: list[Value], rows: _Rows, clean: _CodeRows | None, order: Callable[[Any, Any], Any]
+        self, state: list[Value], rows: _Rows, clean: CodeRows | None, order: Callable[[Any, Any], Any]
     ) -> list[Value]:
         """Return the state that an order gives, on codes if all are clean. ``order``: is called with the rows and the
         state.
@@ -292,32 +308,73 @@ class _Order:
         return rearranged(value, type_, move)
 
 
-def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
+class InLayout(NamedTuple):
+    """A reduction or a scan in the order of a layout. ``links``, ``multiply_add``: those of its clean rows.
+    ``product``: the product that its first additions take. ``follow``: what the order makes of rows and a state.
+    """
+
+    order: _Order
+    links: Links | None
+    multiply_add: Link | None
+    product: Product | None
+    follow: Callable[[Any, Any], Any]
+
+    @property
+    def clean(self) -> CodeRows | None:
+        """The rows of clean states; None if there are none."""
+        return None if self.links is None else CodeRows(self.links, self.multiply_add)
+
+
+def in_layout(op: Operation, compiler: Compiler) -> InLayout | None:
+    """Return a reduction or a scan in the order of the layout of its operand; None without a target. Raises Unsupported
+    if the order is not known.
+    """
+    target = target_of(op)
+    if target is None or encoding_of(op.operands[0].type) is None:
+        return None
     order = _Order(op, compiler, target)
-    along, settings = order.along, compiler.settings
+    along = order.along
+    if op.name == "tt.scan":
+        try:
+            orders.parts_of(along)
+        except ValueError as error:
+            raise order.refused(str(error)) from None
+        reverse = bool(integer_of(op, "reverse"))
+        return InLayout(order, order.on_codes, None, None, lambda rows, s: orders.scanned(rows, s, along, reverse))
     element = str(ty.element_type(op.operands[0].type))
     tree = orders.tree_of(along, target, inner_op(op), element, len(op.operands))
     whole_wave = len(along.lanes) == along.all_lanes and len(op.operands) == 1
     shifts = target.shifts if whole_wave else ()
+    product = compiler.product_of(op) if isinstance(compiler, KernelCompiler) else None
+    product = product if along.registers or along.lanes else None
+    first: Link | None = None
+    if product is not None:
+        step = fused_step(op, _rows_of(op), compiler.settings)
+        first = Link(step.op, step.kernel, ())
+    return InLayout(order, order.on_codes, first, product, lambda rows, s: orders.reduced(rows, s, along, tree, shifts))
+
+
+def _rows_of(op: Operation) -> ty.Type:
+    return ty.TensorType((None, None), ty.element_type(op.operands[0].type))
+
+
+def _reduce_by_layout(op: Operation, compiler: Compiler, found: InLayout) -> Step:
+    order, _, _, product, follow = found
+    along, settings = order.along, compiler.settings
     types = [result.type for result in op.results]
     # A scalar that is stored is that of the first thread; else each thread goes on with its own copy.
     in_memory = bool(along.warps) or any(map(_is_spread, op.results))
-    product = compiler.product_of(op) if isinstance(compiler, KernelCompiler) else None
     factors: list[tuple[int, ty.Type]] = []
     moves: list[Moved] = []
     multiply_add: Fuse | None = None
-    clean = _CodeRows(order.on_codes) if order.on_codes is not None else None
-    if product is not None and (along.registers or along.lanes):
+    if product is not None:
         assert isinstance(compiler, KernelCompiler)
-        flat = ty.TensorType((None, None), ty.element_type(op.operands[0].type))
         together = compiler.together
         moves = [signed_by(product, settings, together), moved_by(product, settings, together)]
-        multiply_add = fuse(op, flat, settings)
-        if order.on_codes is not None:
-            clean = _FusedCodeRows(order.on_codes, fused_step(op, flat, settings).kernel)
+        multiply_add = fuse(op, _rows_of(op), settings)
         order.unsure |= compiler.hides(product) or (bool(along.registers) and Contraction.is_carried(product))
         factors = list(zip(compiler.slots(product.factors), [each.type for each in product.factors], strict=True))
-    outside = order.region.outside
+    outside, clean = order.region.outside, found.clean
 
     def reduce(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
         inner, given = captured[: len(outside)], captured[len(outside) :]
@@ -329,10 +386,10 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step
             rows = _FusedRows(run, order.region, inner, multiply_add)
         copies: tuple[list[Value], int] | None = None
         if clean is not None:
-            found = order.follow(state, rows, clean, lambda rows, s: orders.reduced(rows, s, along, tree, shifts).state)
+            reduced = order.follow(state, rows, clean, lambda rows, s: follow(rows, s).state)
         else:
-            found, copies = orders.reduced(rows, state, along, tree, shifts)
-        made = [order.columns(value, type_, lanes) for value, type_ in zip(found, types, strict=True)]
+            reduced, copies = follow(rows, state)
+        made = [order.columns(value, type_, lanes) for value, type_ in zip(reduced, types, strict=True)]
         if not settings.track_open:
             return made
         if order.unsure:
@@ -402,23 +459,17 @@ def _extreme(value: Value, copies: Codes, pick: Callable[..., Any]) -> Value:
     return Value(value.type, np.take_along_axis(copies, where, axis=1)[:, 0])
 
 
-def _scan_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
-    order = _Order(op, compiler, target)
+def _scan_by_layout(op: Operation, compiler: Compiler, found: InLayout) -> Step:
+    order, follow, clean = found.order, found.follow, found.clean
     types, settings = [result.type for result in op.results], compiler.settings
-    reverse = bool(integer_of(op, "reverse"))
     unsure = order.unsure or (isinstance(compiler, KernelCompiler) and compiler.product_of(op) is not None)
-    clean = _CodeRows(order.on_codes) if order.on_codes is not None else None
-    try:
-        orders.parts_of(order.along)
-    except ValueError as error:
-        raise order.refused(str(error)) from None
 
     def scan(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:
         rows, values = _Rows(run, order.region, captured), alike(*values)
         lanes = values[0].shape[0] if values[0].over_lanes else 0
         state = [order.rows(value) for value in values]
-        found = order.follow(state, rows, clean, lambda rows, s: orders.scanned(rows, s, order.along, reverse))
-        made = [order.columns(value, type_, lanes) for value, type_ in zip(found, types, strict=True)]
+        scanned = order.follow(state, rows, clean, follow)
+        made = [order.columns(value, type_, lanes) for value, type_ in zip(scanned, types, strict=True)]
         return [opened(value, settings) for value in made] if unsure else made
 
     return step_with_body(op, compiler, scan, order.region.outside)
@@ -427,13 +478,14 @@ def _scan_by_layout(op: Operation, compiler: Compiler, target: Target) -> Step:
 # --- one after the other ----------------------------------------------------------------------------------------------
 
 
-def _prefixes(op: Operation, combine: Codewise, state: Sequence[Codes]) -> list[Codes]:
+def _prefixes(op: Operation, links: Links, state: Sequence[Codes]) -> list[Codes]:
     """Return the accumulators after each row of clean elements [rows, others], in the order of the rows. Raises
     _Unclean.
 
     They are guessed: by NumPy's running sums, or as if the region were associative. Then one step for all rows tells
     whether each guess follows from the one before.
     """
+    combine = links.combine
     guess = running(f"arith.{inner_op(op)}", ty.element_type(op.operands[0].type), state[0])
     found = [*state] if guess is None else [guess]
     step = 1
@@ -550,12 +602,10 @@ def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
 Build = Callable[[Operation, Compiler], Step]
 
 
-def _by_target(by_layout: Callable[[Operation, Compiler, Target], Step], in_order: Build) -> OnRawSlots:
+def _by_target(by_layout: Callable[[Operation, Compiler, InLayout], Step], in_order: Build) -> OnRawSlots:
     def build(op: Operation, compiler: Compiler) -> Step:
-        target = target_of(op)
-        if target is None or encoding_of(op.operands[0].type) is None:
-            return in_order(op, compiler)
-        return by_layout(op, compiler, target)
+        found = in_layout(op, compiler)
+        return in_order(op, compiler) if found is None else by_layout(op, compiler, found)
 
     return OnRawSlots(build)
 

@@ -25,10 +25,14 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes
-from halfulp.interp.dialects.triton import memory
+from halfulp.interp.dialects.elementwise import elementwise_step
+from halfulp.interp.dialects.triton import combining, memory
+from halfulp.interp.dialects.triton.combining import CodeRows, InLayout, Link
 from halfulp.interp.dialects.triton.compiling import KernelCompiler
+from halfulp.interp.dialects.triton.contraction import Fused, Moved, Product, fused_step, moved_by
 from halfulp.interp.dialects.triton.evaluate import waves_of_unsigned
 from halfulp.interp.dialects.triton.local import WITHOUT_VALUES, Block, element_of, shape_of
+from halfulp.interp.dialects.triton.orders import Reduced
 from halfulp.interp.dialects.triton.rules import optional
 from halfulp.interp.dialects.triton.together import LaneKernelCompiler
 from halfulp.interp.dialects.triton.types import MemDescType
@@ -256,7 +260,7 @@ _COMPUTED = frozenset(
     (
         "tt.dot", "tt.dot_scaled", "ttng.warp_group_dot", "tt.reduce", "tt.scan", "tt.histogram", "tt.gather",
         "tt.clampf", "tt.elementwise_inline_asm", "ttg.fp4_to_fp", "amdg.scaled_upcast_fp4", "amdg.scaled_upcast_fp8",
-        "math.exp", "arith.addf", "arith.subf",
+        "math.exp",
     )
 )  # fmt: skip
 """The ops that compute their results and do nothing else, besides those on elements."""
@@ -382,6 +386,89 @@ class Choosing:
         return [Unknown(np.where(found != 0, np.uint64(0), numbers), found if found.any() else None)]
 
 
+class Fusing:
+    """An addition or subtraction that takes a product: a fused multiply-add of the factors, which move likewise."""
+
+    def __init__(self, op: Operation, found: Fused, settings: Settings) -> None:
+        product, number, _ = found
+        self._moves = _moves_on_numbers(product, settings)
+        step = fused_step(op, op.results[0].type, settings)
+        minus = elementwise_step(op, "arith.negf", (op.results[0].type,), op.results[0].type, settings)
+        three, one = [op.results[0].type] * 3, [op.results[0].type]
+        self._types = [*(value.type for value in product.factors), op.operands[1 - number].type]
+        self._fused = Computing(lambda: Node(step.op, three, one, step.kernel))
+        self._minus = Computing(lambda: Node(minus.op, one, one, minus.kernel))
+        # A factor changes its sign with the product.
+        self._turns = product.negative != (op.name == "arith.subf" and number == 1)
+        self._turns_other = op.name == "arith.subf" and number == 0
+
+    def run(self, recorder: Recorder, run: Run, held: Sequence[Any]) -> list[Any]:
+        """Return the content of the slot of the result."""
+        first, second, other = (_numbered(recorder, slot, type_) for slot, type_ in zip(held, self._types, strict=True))
+        given = [_moved(self._moves, run, each) for each in (first, second)] + [Unknown(*other)]
+        for place, turns in ((0, self._turns), (2, self._turns_other)):
+            if turns:
+                (given[place],) = self._minus.run(recorder, run, [given[place]])
+        return self._fused.run(recorder, run, given)
+
+
+def _moves_on_numbers(product: Product, settings: Settings) -> Moved:
+    return moved_by(
+        product._replace(moves=tuple([_on_numbers(op, [0]) for op in product.moves]), negative=False), settings
+    )
+
+
+def _moved(moves: Moved, run: Run, value: tuple[Numbers, Any]) -> Unknown:
+    numbers, lost = value
+    made = moves(run, Value(_of_rank(numbers.ndim), numbers, lost, None, None if lost is None else run.origins))
+    return Unknown(np.asarray(made.bits), made.poison)
+
+
+class Combining:
+    """A reduction or a scan in the order of a layout: each of its steps is an op on elements."""
+
+    def __init__(self, op: Operation, found: InLayout, values: Sequence[SSAValue], settings: Settings) -> None:
+        """``values``: those of the slots that it is given."""
+        self._found = found
+        self._results = [result.type for result in op.results]
+        self._moves: Moved | None = None
+        taken = list(op.operands)
+        if found.product is not None:
+            self._moves = _moves_on_numbers(found.product, settings)
+            taken += found.product.factors
+        self._taken = [(values.index(value), value.type) for value in taken]
+
+    def run(self, recorder: Recorder, run: Run, held: Sequence[Any]) -> list[Any]:
+        """Return the contents of the slots of the results."""
+        found, order = self._found, self._found.order
+        given = [_numbered(recorder, held[place], type_) for place, type_ in self._taken]
+        if any(lost is not None for _, lost in given):
+            raise Unplannable("poison is combined")
+        count = len(self._results)
+        if self._moves is not None:
+            given = given[:count] + [(_moved(self._moves, run, each).numbers, None) for each in given[count:]]
+        state = [order.rows(Value(_of_rank(numbers.ndim), numbers)).bits for numbers, _ in given]
+        assert found.links is not None
+        made = found.follow(CodeRows(found.links, found.multiply_add, partial(self._compute, recorder)), state)
+        made = made.state if isinstance(made, Reduced) else made
+        return [
+            Unknown(order.columns(Value(_of_rank(2), np.asarray(numbers)), _of_numbers(type_), 0).bits, None)
+            for numbers, type_ in zip(made, self._results, strict=True)
+        ]
+
+    def _compute(self, recorder: Recorder, link: Link, operands: Sequence[Numbers]) -> Sequence[Numbers]:
+        op = link.op
+        types = [value.type for value in op.operands], [result.type for result in op.results]
+        node = recorder.node((self, op), lambda: Node(op, *types, link.kernel))
+        shape = np.broadcast_shapes(*(numbers.shape for numbers in operands))
+        flat = [np.broadcast_to(numbers, shape).reshape(-1) for numbers in operands]
+        return [made.reshape(shape) for made in recorder.compute(node, flat, [flat[0].shape] * len(types[1]))]
+
+
+def _of_rank(rank: int) -> ty.Type:
+    return ty.TensorType((None,) * rank, _NUMBER)
+
+
 class Updating:
     """An atomic op, in the order of the elements and programs."""
 
@@ -505,6 +592,14 @@ class _OnNumbers(KernelCompiler):
         types, results = [value.type for value in values], [result.type for result in op.results]
         if not all(map(_simple, (*types, *results))):
             raise Unplannable(f"{op.name} computes with other things than numbers")
+        if op.name in ("arith.addf", "arith.subf") and isinstance(evaluator, OnValues):
+            fused = None if self.contraction is None else self.contraction.fused(op)
+            assert fused is not None
+            return Fusing(op, fused, settings)
+        if isinstance(evaluator, OnRawSlots):
+            in_order = combining.in_layout(op, self)
+            if in_order is not None and in_order.links is not None and not getattr(in_order.product, "negative", False):
+                return Combining(op, in_order, values, settings)
         if isinstance(evaluator, Elementwise):
             kernel = self.kernel(op, evaluator)
             if kernel.notice is not None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes
+from halfulp.fp_formats.paths import gathering, llvm
 from halfulp.interp.dialects.triton.local import Block, element_of, shape_of
 from halfulp.interp.dialects.triton.planning import Instance, Node, Recorded, Recorder
 from halfulp.interp.dialects.triton.types import MemDescType
@@ -25,7 +27,6 @@ from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.frames import Lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import ArrayImplementation
 
 Places = npt.NDArray[np.intp] | slice
 
@@ -98,6 +99,66 @@ class _Pools:
         return _Operand(pool, _places(places), None)
 
 
+class _OnElements:
+    """The executions of an op on elements, by its kernel or as a loop of machine code."""
+
+    def __init__(
+        self, node: Node, operands: Sequence[_Operand], written: Sequence[tuple[Codes, slice]], bits: Sequence[int]
+    ) -> None:
+        assert node.kernel is not None
+        self._kernel, self._operands, self._written, self._bits = node.kernel, operands, written, bits
+        self.described = node.kernel.words is not None and all(places.stop > places.start for _, places in written)
+
+    def __call__(self) -> None:
+        """Run the op by its kernel."""
+        outcome = self._kernel.array(*[operand.codes() for operand in self._operands])
+        if outcome.faults and any(mask.any() for _, mask in outcome.faults):
+            raise _Unusual("an op is undefined for an element")
+        for (pool, places), codes in zip(self._written, outcome.results, strict=True):
+            pool[places] = codes
+
+    def loop(self, refused: Codes) -> gathering.Loop:
+        """Return the loop of machine code. ``refused``: a byte that tells whether the loop refused an element."""
+        inputs = []
+        for operand, bits in zip(self._operands, self._bits, strict=True):
+            if operand.known is not None:
+                inputs.append(gathering.Input(np.ascontiguousarray(operand.known), None, bits))
+            elif isinstance(operand.places, slice):
+                inputs.append(gathering.Input(operand.pool[operand.places], None, bits))
+            else:
+                inputs.append(gathering.Input(operand.pool, operand.places.astype(np.uint32), bits))
+        assert self._kernel.words is not None
+        return gathering.loop(self._kernel.words, inputs, [pool[places] for pool, places in self._written], refused)
+
+
+class _InMachineCode:
+    """Ops on elements that run one after the other as machine code; if it refuses an element, by their kernels."""
+
+    def __init__(self, ops: Sequence[_OnElements]) -> None:
+        self._ops = ops
+        self._refused = np.zeros(len(ops), np.uint8)
+        self._loops = gathering.Loops(
+            [each.loop(self._refused[number : number + 1]) for number, each in enumerate(ops)]
+        )
+        self._refusals = 0
+
+    def __call__(self) -> None:
+        """Run the ops."""
+        if self._refusals < _MOST_REFUSALS:
+            self._loops.run()
+            if not self._refused.any():
+                return
+            self._refusals += 1
+        for each in self._ops:
+            each()
+
+
+_MOST_REFUSALS = 8
+"""After so many refusals kernels run at once."""
+_RUNS = 8
+"""The runs of a plan before its ops become machine code: who launches a kernel as often launches it many times."""
+
+
 class _Store(NamedTuple):
     """Elements that a launch leaves in an allocation."""
 
@@ -125,7 +186,8 @@ class Plan:
         for places, codes in laid:
             pools.pools[codes.dtype.itemsize][places] = codes
         self._loads = [(pools.pools[size], places) for places, size in zip(given, sizes, strict=True)]
-        self._steps = [
+        self._runs = 0
+        self._steps: Sequence[Callable[[], None]] = [
             self._step(pools, node, instances, made) for (node, instances), made in zip(batches, results, strict=True)
         ]
         self._stores = []
@@ -166,7 +228,7 @@ class Plan:
             for type_, places in zip(node.results, results, strict=True)
         ]
         if node.kernel is not None:
-            return _on_elements(node.kernel.array, operands, written)
+            return _OnElements(node, operands, written, [ty.width_of(element_of(type_)) for type_ in node.reads])
         return self._over_lanes(node, len(instances), operands, written)
 
     def _over_lanes(
@@ -207,6 +269,9 @@ class Plan:
         try:
             for (pool, places), codes in zip(self._loads, memories, strict=True):
                 pool[places] = codes
+            self._runs += 1
+            if self._runs == _RUNS and llvm.machine_code_allowed():
+                self._steps = llvm.unless_broken(lambda: _in_code(self._steps)) or self._steps
             for step in self._steps:
                 step()
         except HalfulpError:
@@ -219,23 +284,47 @@ class Plan:
             self._lock.release()
 
 
-def _on_elements(
-    array: ArrayImplementation, operands: Sequence[_Operand], written: Sequence[tuple[Codes, slice]]
-) -> Callable[[], None]:
-    def run() -> None:
-        outcome = array(*[operand.codes() for operand in operands])
-        if outcome.faults and any(mask.any() for _, mask in outcome.faults):
-            raise _Unusual("an op is undefined for an element")
-        for (pool, places), codes in zip(written, outcome.results, strict=True):
-            pool[places] = codes
-
-    return run
+def _in_code(steps: Sequence[Callable[[], None]]) -> Sequence[Callable[[], None]]:
+    """Return steps with machine code in place of those that have a description."""
+    made: list[Callable[[], None]] = []
+    for described, some in groupby(steps, lambda each: isinstance(each, _OnElements) and each.described):
+        taken = list(some)
+        made += [_InMachineCode(taken)] if described else taken  # type: ignore[arg-type]
+    return made
 
 
-def _batches(recorder: Recorder) -> list[tuple[Node, list[Instance]]]:
-    """Return the executions that run together, in an order in which each comes after those that it needs."""
-    found: dict[tuple[int, Any], tuple[Node, list[Instance]]] = {}
+Batch = tuple[Node, list[Instance]]
+
+
+def _batches(recorder: Recorder) -> list[Batch]:
+    """Return the executions that run together, in an order in which each comes after those that it needs. Those that
+    may become machine code come together.
+    """
+    found: dict[tuple[int, Any], Batch] = {}
     for key, node in recorder.nodes.items():
         for instance in node.instances:
             found.setdefault((instance.level, key), (node, []))[1].append(instance)
-    return [found[key] for key in sorted(found, key=lambda each: each[0])]
+    batches = [found[key] for key in sorted(found, key=lambda each: each[0])]
+    maker = np.full(recorder.count, -1, np.int32)
+    missing: list[set[int]] = []
+    for number, (_, instances) in enumerate(batches):
+        numbers = np.concatenate([each.reshape(-1) for instance in instances for each in instance.operands])
+        missing.append(set(np.unique(maker[numbers.astype(np.intp)]).tolist()) - {-1})
+        for instance in instances:
+            for each in instance.results:
+                maker[each.reshape(-1).astype(np.intp)] = number
+    ordered: list[Batch] = []
+    done: set[int] = set()
+    waiting = list(range(len(batches)))
+    in_code = True
+    while waiting:
+        taken = []
+        for number in waiting:
+            kernel = batches[number][0].kernel
+            if missing[number] <= done and (kernel is not None and kernel.words is not None) == in_code:
+                taken.append(number)
+                done.add(number)
+        ordered += [batches[number] for number in taken]
+        waiting = [number for number in waiting if number not in done]
+        in_code = not in_code
+    return ordered
