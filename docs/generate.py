@@ -45,6 +45,7 @@ from halfulp.command.ci_reports import RULES as RULES_OF_REPORTS
 from halfulp.command.ci_reports import rule_of
 from halfulp.conformance.comparing.tosa_bounds import RULES as BOUNDS
 from halfulp.conformance.vectors.stimulus.grammar import LAWS
+from halfulp.conformance.whole_programs.pass_differences import symptoms
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
 from halfulp.interp.declare.declarations import Trait, TypeConstraint
@@ -764,6 +765,11 @@ def public_reports() -> str:
     return "\n".join(reports.table(reports.recorded()))
 
 
+def findings_in_mlir() -> str:
+    """Return the table of the bugs, which reports of the search for bugs use too."""
+    return table(("passes", "what is wrong", "upstream"), ((row.passes, row.what, row.upstream) for row in symptoms()))
+
+
 def findings_by_version() -> str:
     """Return the table of the versions of MLIR that have each bug."""
     return "\n".join(findings.table(findings.recorded()))
@@ -816,6 +822,7 @@ BLOCKS = {
         api,
         mlir_tests,
         public_reports,
+        findings_in_mlir,
         texts_of_llvm,
         texts_read_by_24,
         findings_by_version,

@@ -16,14 +16,21 @@ from halfulp.command.values import read_memory, read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.closed_programs import ByOps, text_of
-from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.mlir_opt import NEWEST, find_mlir_opt
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline, Tool
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
 from halfulp.conformance.whole_programs.diff import inputs_of, text_of_program
-from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault, find_runner, pass_report
+from halfulp.conformance.whole_programs.pass_differences import (
+    PassCrash,
+    PassFault,
+    SamePassDifference,
+    find_runner,
+    pass_report,
+    resembled,
+)
 from halfulp.described import flag, option, profile_option, repeated
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir import errors
@@ -264,19 +271,36 @@ def reduced_text(
 
 
 def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | None) -> str:
-    """Return the text of a reduced program that passes change wrongly, with their effect and the command that shows it
-    as comments.
+    """Return the text of a reduced program that passes change wrongly, with the versions, their effect, the command
+    that shows it, what the newest MLIR does, and the known finding that it resembles, as comments.
     """
     program = found.program
-    lines = [f"// {pipeline.command}"]
+    lines = [f"// {pipeline.command}", f"// {version_text()}, {pipeline.version}{_newest(found, pipeline)}"]
     if isinstance(found, PassCrash):
         lines.append(f"// {found.failure.message}")
         return "\n".join(lines) + "\n" + text_of_program(program, close=False)
     lines += [f"// {line.strip()}" for line in counterexample_lines(found.function, found.example)[1:]]
+    like = resembled(pipeline.passes, program.module)
+    lines.append(f"// resembles {'no known finding' if like is None else like}")
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
     lines.append(f"// reproduce: {command} --pass-pipeline={shlex.quote(pipeline.pipeline)}")
     return "\n".join(lines) + "\n" + text_of_program(program, close=False)
+
+
+def _newest(found: PassFault, pipeline: PassPipeline) -> str:
+    """Return what the newest MLIR that is known does with a reduced program, as the end of a line."""
+    try:
+        newest = PassPipeline(find_mlir_opt(NEWEST), pipeline.pipeline, pipeline.seconds, in_generic_form=True)
+    except Unavailable:
+        return f"; MLIR {NEWEST} is not installed"
+    if newest.version == pipeline.version:
+        return ", which is the newest MLIR that halfulp knows"
+    try:
+        (again,) = SamePassDifference(newest).differences([found.program])
+    except errors.HalfulpError as error:
+        return f"; {newest.version}: {error.message}"
+    return f"; {newest.version}: {'right' if again is None else 'wrong too'}"
 
 
 def with_command(

@@ -185,6 +185,10 @@ def _is_installed(package: str) -> bool:
         return False
 
 
+NEWEST = "24"
+"""The newest MLIR that `find_mlir_opt` knows by a number."""
+
+
 def find_mlir_opt(named: str | None = None, older: bool = False) -> Tool:
     """Find what runs passes. ``named``: "22" for mlir-opt-22 on PATH, "24" for the wheel torch-mlir, "python:PACKAGE"
     for other bindings, "triton" for Triton's library, which runs no passes, or the path of an mlir-opt of any version.

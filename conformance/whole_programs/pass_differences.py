@@ -5,10 +5,12 @@ a text.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +192,7 @@ def crash_text(failure: PassFailure) -> str:
 
 def kind_of(found: PassFault) -> str:
     """Return words for the kind of a reduced difference: the op whose result is returned, else the ops that write
-    memory, or the place of a crash. The same op under a mask, or on i1, is another kind.
+    memory, or the place of a crash. The same op under a mask, on i1, or with other ops inside, is another kind.
     """
     if isinstance(found, PassCrash):
         return crash_kind(found.failure)
@@ -209,12 +211,68 @@ def _kind_of_value(value: SSAValue) -> str:
         return "an argument"
     masked = [op.name for op in value.owner.walk() if _is_masked(op)]
     name = f"{masked[0]} under a mask" if masked else value.owner.name
+    inner = sorted({op.name for op in value.owner.walk() if op.results} - {value.owner.name, "arith.constant"})
+    name += f" with {', '.join(inner)}" * (bool(inner) and not masked)
     return name + " of i1" * (ty.element_type(value.type) == ty.I1)
 
 
 def _is_masked(op: Operation) -> bool:
     around = op.parent_op
     return around is not None and around.name == "vector.mask" and op.name != "vector.yield"
+
+
+# --- what it resembles ------------------------------------------------------------------------------------------------
+#
+# The rows of ``symptoms.toml`` are those of the table of docs/findings.md.
+
+_TABLE = Path(__file__).with_name("symptoms.toml")
+_CODE = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A row of the table: ``passes``, ``what`` and ``upstream`` are in Markdown, as on the page. ``ops``: the ops that
+    a program with this symptom has, each one name or the other of several; none if no program has it.
+    """
+
+    passes: str
+    what: str
+    ops: tuple[frozenset[str], ...]
+    upstream: str
+
+    @property
+    def reports(self) -> list[str]:
+        """The addresses of the reports of others, those about similar bugs too."""
+        return [address for _, address in _LINK.findall(self.upstream)]
+
+    def __str__(self) -> str:
+        what = _LINK.sub(r"\1", self.what).replace("`", "")
+        named = ", ".join(self.reports) or "no public report"
+        return f"{what} (docs/findings.md{_LINK.findall(self.what)[0][1]}): {named}"
+
+
+@cache
+def symptoms() -> tuple[Symptom, ...]:
+    """Return all rows, in the order of the page."""
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["symptom"]
+    return tuple(Symptom(**{**row, "ops": tuple(frozenset(each.split("|")) for each in row["ops"])}) for row in rows)
+
+
+def resembled(passes: Collection[str], module: Module) -> Symptom | None:
+    """Return the row that a small program resembles which passes change wrongly; None if there is none.
+
+    The program has all ops of the row, and the passes are those of the row; folds of ``canonicalize`` happen in other
+    passes too. Of several rows, it is the one with the most ops, the one of the same pass first.
+    """
+    names = {op.name for op in module.walk()}
+    fitting = []
+    for row in symptoms():
+        named = set(_CODE.findall(row.passes))
+        same = not named.isdisjoint(passes)
+        if row.ops and not any(map(names.isdisjoint, row.ops)) and (same or "canonicalize" in named):
+            fitting.append(((same, len(row.ops)), row))
+    return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]
 
 
 # --- a report ---------------------------------------------------------------------------------------------------------

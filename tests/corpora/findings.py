@@ -45,7 +45,7 @@ def shown_by_mlir_opt() -> list[tuple[str, str]]:
     return [
         (line, printed)
         for line, printed in commands(DOCS / "findings.md")
-        if "--pass-pipeline" in line and "--mlir-opt=" not in line
+        if "--pass-pipeline" in line and "--mlir-opt=" not in line and "--mlir=" not in line
     ]
 
 

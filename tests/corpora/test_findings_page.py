@@ -16,6 +16,8 @@ from documents import DOCS, commands
 from halfulp.command import main as cli
 from halfulp.conformance.oracles.iree import converter
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.whole_programs.pass_differences import resembled, symptoms
+from halfulp.interp.loading import parse_module
 
 TEXT = (DOCS / "findings.md").read_text(encoding="utf-8")
 PROGRAMS = dict(re.findall(r"^```mlir\n// (\S+)\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE))
@@ -27,6 +29,8 @@ IREE_OPT = "--mlir-opt=iree-opt"
 
 def needing(line: str) -> pytest.MarkDecorator:
     """Return the mark of the program that a command needs."""
+    if "--mlir=24" in line:
+        return pytest.mark.torch_mlir
     return pytest.mark.iree if IREE_OPT in line else pytest.mark.mlir
 
 
@@ -45,6 +49,23 @@ def test_a_finding_is_found(
     code = cli.main(shlex.split(line))
     captured = capsys.readouterr()
     assert (code, captured.out + captured.err) == (1, printed)
+
+
+def test_a_report_names_the_finding_that_a_program_resembles() -> None:
+    for line, printed in findings.shown_by_mlir_opt():
+        section = TEXT[: TEXT.index(line)].rpartition("\n## ")[2].splitlines()[0]
+        anchor = re.sub(r"[^a-z0-9 -]", "", section.lower()).replace(" ", "-")
+        row = next(row for row in symptoms() if f"(#{anchor})" in row.what)
+        if row.ops and " crashed (" not in printed:
+            module = parse_module(PROGRAMS[shlex.split(line)[1]], skip_unknown=True)
+            names = {op.name for op in module.walk()}
+            assert not any(map(names.isdisjoint, row.ops)), f"{row.what} has other ops than its program"
+    assert resembled({"canonicalize"}, parse_module("func.func @f(%x: i8) -> i8 { return %x : i8 }")) is None
+    (row,) = (row for row in symptoms() if "#216315" in row.upstream)
+    assert str(row) == (
+        "a truncation keeps its flag (docs/findings.md#a-truncation-keeps-its-flag): "
+        "https://github.com/llvm/llvm-project/issues/216315"
+    )
 
 
 @pytest.mark.torch_mlir

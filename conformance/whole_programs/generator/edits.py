@@ -469,8 +469,16 @@ def into_loop(draft: Draft) -> None:
     arguments: list[SSAValue] = []
     around = op
     for _ in range(draft.choice((1, 1, 2))):
-        around = _loop_around(draft, around)
-        arguments += around.regions[0].blocks[0].arguments
+        inner, around = around, _loop_around(draft, around)
+        carried = around.regions[0].blocks[0].arguments
+        arguments += carried
+        if inner is not op:
+            _with_arguments(draft, inner, carried)
+    _with_arguments(draft, op, arguments)
+
+
+def _with_arguments(draft: Draft, op: Operation, arguments: Sequence[SSAValue]) -> None:
+    """Let most operands of an op be arguments of the loops around it."""
     for number, value in enumerate(op.operands):
         fitting = [argument for argument in arguments if argument.type == value.type]
         if fitting and draft.rng.random() < 0.7:

@@ -191,6 +191,9 @@ def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Se
     indices = numbers(op, slots[which + 1 :], settings)
     extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
     extents = extents[: len(extents) - len(buffer.allocation.inner)]
+    if len(extents) > len(indices):  # MLIR accepts this affine.vector_load, and its lowering does not
+        what = f"a vector of shape {spell_shape(extents)} in memory of shape {spell_shape(buffer.shape)}"
+        raise Unsupported(f"'{op.name}' has no meaning for {what}")
     taken = (1,) * (len(indices) - len(extents)) + extents
     if any(not 0 <= index <= size - count for index, size, count in zip(indices, buffer.shape, taken, strict=True)):
         what = f"the vector of shape {spell_shape(extents)} from index {list(indices)} on"

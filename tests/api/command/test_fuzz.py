@@ -1,6 +1,7 @@
 """halfulp fuzz: the programs that a pass is given, what is counted, and what is found."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,10 @@ def test_findings_are_reduced_and_can_be_made_again(tmp_path: Path, capsys: pyte
     assert code == 1
     assert "1 differing" in out
     assert "reproduce: halfulp diff reduced.mlir" in out
+    assert re.search(
+        r"^// halfulp \S+ \(semantics \d+\), mlir-opt\S* \S+; (MLIR 24|torch-mlir 24\.\S+:) ", out, re.MULTILINE
+    )
+    assert re.search(r"^// resembles .*\(docs/findings\.md#\S+\): (no public|https:)", out, re.MULTILINE)
     program = tmp_path / "reduced.mlir"
     program.write_text(out[out.index("\nfunc.func @f") :])
     (command,) = [line for line in out.splitlines() if "reproduce:" in line]

@@ -507,6 +507,13 @@ def test_reductions_begin_with_the_element_that_changes_no_other() -> None:
     assert [value.item() for value in hu.run(SUMS, memory, 0)] == [0, -np.inf, 1]
 
 
+def test_a_vector_of_more_dimensions_than_the_memory_has_no_meaning() -> None:
+    text = "func.func @f(%m: memref<4xi8>) -> vector<2x2xi8> {\n%c = arith.constant 0 : index\n"
+    text += "%v = affine.vector_load %m[%c] : memref<4xi8>, vector<2x2xi8>\nreturn %v : vector<2x2xi8>\n}"
+    with pytest.raises(hu.Unsupported, match="no meaning for a vector of shape 2x2 in memory of shape 4"):
+        hu.run(text, np.zeros(4, np.int8))
+
+
 def test_reductions_keep_the_order_of_the_points() -> None:
     text = """
     func.func @f(%m: memref<4xf32>) -> f32 {
