@@ -108,7 +108,7 @@ _NARROW: Mapping[str, int] = {"bfloat16": 8, "float16": 11}
 
 @dataclass
 class Call:
-    """A call of an op.
+    """A call of an op, or of its computation of one entry of lists.
 
     ``name``: the op, without the overload. ``arguments``: by the names of the schema, with tensors as they were before
     the call. ``results``: the tensors that it returned. ``narrow``: sums and steps are rounded to
@@ -221,9 +221,13 @@ def judge(
             again = narrow()[place]
             second = found if again is None else _verdict(again, array, False)
             found = second if second.kind == "unexplained" else replace(found, kind="narrow", wrong=0, at=None)
-        if (SEVERITY.index(found.kind), found.ulp) > (SEVERITY.index(worst.kind), worst.ulp):
-            worst = found
+        worst = max(worst, found, key=severity)
     return worst
+
+
+def severity(verdict: Verdict) -> tuple[int, float]:
+    """Return a key that orders verdicts from the best to the worst."""
+    return SEVERITY.index(verdict.kind), verdict.ulp
 
 
 def _verdict(wanted: Exact | Within | Near | Inside | Callable[[], Within], got: Array, soon: bool) -> Verdict:
@@ -346,6 +350,10 @@ def _within(wanted: Within, got: Array) -> Verdict:
     wrong = int(fine.size - np.count_nonzero(fine))
     if not got.size:
         return Verdict("equal", 0.0)
+    if not wrong and np.isinf(rad).any():
+        count = np.count_nonzero(np.isinf(rad) & np.isfinite(mid) & (apart > size * 2.0 ** (1 - digits)))
+        if count:
+            raise NotJudged(f"the errors of {count:,} elements have no bound")
     with np.errstate(all="ignore"):
         sizes = apart / np.maximum(size, 2.0**least, out=size)
     if wrong or not np.isfinite(sizes.max()):

@@ -7,8 +7,8 @@ import linecache
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from html import escape
 from importlib import import_module
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.aten import elementwise, moves, sums
-from halfulp.aten.calls import SEVERITY, Call, NotJudged, Verdict, array_of, judge
+from halfulp.aten.calls import SEVERITY, Call, NotJudged, Verdict, array_of, judge, severity
 from halfulp.aten.elementwise import Rule
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.common import OWN, require
@@ -60,6 +60,22 @@ NARROW: Mapping[str, str] = {
     "max_pool2d_with_indices_backward": "elements are added in the type of the tensors",
 }
 """Ops that ATen computes on a CPU, for types of 16 bits, not in f32 throughout, and how, as measured in torch 2.13."""
+
+
+def _other_axis(call: Call) -> bool:
+    rank = call.results[0].ndim
+    return rank > 0 and int(call["dim"]) % rank != rank - 1
+
+
+_ONLY: Mapping[str, Callable[[Call], bool]] = {
+    "_softmax": _other_axis,
+    "_log_softmax": _other_axis,
+    "_softmax_backward_data": _other_axis,
+    "_log_softmax_backward_data": _other_axis,
+    "convolution": lambda call: bool(call["transposed"]),
+    "pow": lambda call: call.dtype.name == "bfloat16" and call["exponent"] == 3,
+}
+"""The calls of ops of `NARROW` that are computed like this, if not all are."""
 
 
 @dataclass(frozen=True)
@@ -283,17 +299,22 @@ def seen_call(
     """Run an op, and judge its results. Return the record and the results. ``caller``: the place and the call."""
     schema = func._schema
     name = schema.name.rpartition("::")[2]
-    plain = _plain_name(name)
+    whole = _plain_name(name)
+    plain = _FOREACH.get(whole, whole.removeprefix("_foreach_"))
     rule = RULES.get(plain)
     given = _bound(schema, args, kwargs)
     if rule is not None and (schema.is_mutable or plain in _OVERWRITES):
-        written = {_memory(given[each.name]) for each in schema.arguments if each.is_write} - {None}
+        written = {at for each in schema.arguments if each.is_write for at in _memory(given[each.name])}
         given = {
-            key: _copied(each) if plain in _OVERWRITES or _memory(each) in written else each
+            key: _copied(each) if plain in _OVERWRITES or _memory(each) & written else each
             for key, each in given.items()
         }
     out = func(*args, **kwargs)
     results = list(out) if isinstance(out, list | tuple) else [out]
+    calls = [Call(plain, given, results)]
+    if plain != whole:
+        results = results if any(map(is_tensor, results)) else list(args[0])  # it wrote into its arguments
+        calls = [Call(plain, _entries(plain, given, place), [each]) for place, each in enumerate(results)]
     tensors = [each for each in results if is_tensor(each)]
     verdict: Verdict | None = None
     reason = ""
@@ -307,13 +328,12 @@ def seen_call(
         reason = "no rule"
     elif not tensors:
         reason = "no tensor in its results"
-    elif any(each.is_complex() for each in (*tensors, *filter(is_tensor, given.values()))):
+    elif any(each.is_complex() for each in (*tensors, *_tensors([*calls[0].arguments.values()]))):
         reason = "complex numbers"
     else:
         try:
-            narrow = cache(partial(rule, Call(plain, given, results, narrow=True))) if plain in NARROW else None
             with np.errstate(all="ignore"):
-                verdict = judge(rule(Call(plain, given, results)), results, narrow)
+                verdict = max((_verdict(rule, call) for call in calls), key=severity)
         except NotJudged as why:
             reason = str(why)
         except (HalfulpError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as why:
@@ -322,6 +342,29 @@ def seen_call(
     types_ = ", ".join(str(each.dtype).rpartition(".")[2] + str(list(each.shape)) for each in tensors)
     prefix = schema.name.partition("::")[0]
     return SeenOp(number, f"{prefix}.{name}", *caller, types_, verdict, reason, kept), out
+
+
+def _verdict(rule: Rule, call: Call) -> Verdict:
+    rounds = call.name in NARROW and _ONLY.get(call.name, bool)(call)
+    narrow = cache(partial(rule, replace(call, narrow=True))) if rounds else None
+    return judge(rule(call), call.results, narrow)
+
+
+_FOREACH: Mapping[str, str] = {"_foreach_norm": "linalg_vector_norm"}
+"""Ops on lists of tensors whose entries are computed by an op of another name than theirs."""
+_ENTRIES: Mapping[str, str] = {"scalar": "other", "scalars": "other", "tensors1": "end", "weights": "weight"}
+_OTHERS_OF: Mapping[str, str] = {"clamp_min": "min", "clamp_max": "max", "addcmul": "value", "addcdiv": "value"}
+
+
+def _entries(name: str, given: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Return the arguments of an op on one entry of lists, with the names of that op."""
+    found = {}
+    for key, each in given.items():
+        key = _ENTRIES.get(key, key)
+        found[_OTHERS_OF.get(name, key) if key == "other" else key] = (
+            each[place] if isinstance(each, list | tuple) else each
+        )
+    return found
 
 
 _OVERWRITES = frozenset(("native_batch_norm", "_native_batch_norm_legit"))
@@ -345,14 +388,16 @@ def _bound(schema: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[
     return found
 
 
-def _memory(given: Any) -> int | None:
-    """Return the address of the memory of a tensor, 0 if it has no single one; None of other arguments."""
-    if not is_tensor(given):
-        return None
+def _memory(given: Any) -> set[int]:
+    """Return the addresses of the memory of tensors, 0 for one that has no single address."""
     try:
-        return int(given.untyped_storage().data_ptr())
+        return {int(each.untyped_storage().data_ptr()) for each in _tensors(given)}
     except RuntimeError:  # a sparse tensor, for example
-        return 0
+        return {0}
+
+
+def _tensors(given: Any) -> list[Any]:
+    return list(filter(is_tensor, given if isinstance(given, list | tuple) else [given]))
 
 
 def _copied(given: Any) -> Any:

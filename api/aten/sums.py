@@ -740,7 +740,13 @@ def softened(x: Band, axis: int) -> Band:
     top = np.max(x.mid, axis=axis, keepdims=True)
     e = (x - Band(top, np.zeros(()), x.digits)).exp(EXP_ULPS)
     e = Band(e.mid, np.where(np.isneginf(x.mid) & np.isfinite(top), 0, e.rad), x.digits)
-    return e / e.sum(axis, True)
+    found = e / e.sum(axis, True)
+    if x.known:
+        return found
+    # Numbers that are off by at most r change the quotients by a factor of at most exp(2 · r).
+    plain = softened(Band.of(x.mid, x.digits), axis)
+    off = 2 * np.max(np.where(np.isneginf(x.mid), 0, x.rad), axis=axis, keepdims=True)
+    return Band(found.mid, np.fmin(found.rad, plain.rad * np.exp(off) + plain.mid * np.expm1(off)), x.digits)
 
 
 def softmax(call: Call) -> Sequence[Expected]:

@@ -14,8 +14,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.aten.bands import Band, gamma
-from halfulp.aten.calls import Call, Exact, Inside, Near, Within, converted, judge
-from halfulp.aten.mode import RULES, VIEWS, _plain_name
+from halfulp.aten.calls import Call, Exact, Inside, Near, NotJudged, Within, converted, judge
+from halfulp.aten.mode import RULES, VIEWS, _plain_name, _verdict
 
 TORCH = pytest.mark.torch
 F32 = 24
@@ -400,6 +400,51 @@ def test_ops_that_round_each_step_are_narrow(dtype: str) -> None:
     assert torch().equal(logarithms, (x.float() * rounded.float()).to(kind))
     kinds = {op.name: op.verdict.kind for op in seen.ops if op.verdict}
     assert {kinds[f"aten.{name}"] for name in narrow} == {"narrow"}
+
+
+@TORCH
+def test_only_calls_that_round_each_step_may_be_narrow() -> None:
+    """A convolution that is not transposed and a softmax along the last axis compute in f32."""
+    torch().manual_seed(0)
+    kind = torch().bfloat16
+    x, weight = torch().randn(2, 8, 20).to(kind), torch().randn(8, 8, 3).to(kind)
+    given = {"input": x, "weight": weight, "stride": [1], "padding": [1], "dilation": [1], "groups": 1}
+    flipped = torch().conv1d(x, weight.flip(-1), padding=1)
+    assert _verdict(RULES["convolution"], Call("convolution", given, [flipped])).kind == "unexplained"
+    powers = torch().exp(x)
+    rounded = powers / powers.sum(-1, keepdim=True)
+    assert _verdict(RULES["_softmax"], Call("_softmax", {"self": x, "dim": -1}, [rounded])).kind == "unexplained"
+    assert _verdict(RULES["_softmax"], Call("_softmax", {"self": x, "dim": 1}, [x.softmax(1)])).kind != "unexplained"
+
+
+@TORCH
+def test_a_bound_that_is_infinite_explains_nothing() -> None:
+    with pytest.raises(NotJudged, match="the errors of 1 elements have no bound"):
+        judge([Within(Band(np.array([1.0, 2.0]), np.array([0.0, np.inf]), F32))], [torch().tensor([1.0, 3.0])])
+
+
+@TORCH
+@pytest.mark.filterwarnings("ignore")
+def test_ops_on_lists_of_tensors_are_judged_entry_by_entry() -> None:
+    nn = torch().nn
+    layer = nn.Linear(4, 3)
+    optimizer = torch().optim.AdamW(layer.parameters(), 0.1, foreach=True)
+    layer(torch().randn(5, 4)).sum().backward()
+    with hu.torch_mode() as seen:
+        nn.utils.clip_grad_norm_(layer.parameters(), 0.1)
+        optimizer.step()
+    names = {op.name for op in seen.ops if op.verdict and op.verdict.kind != "unexplained"}
+    assert {"aten._foreach_norm", "aten._foreach_mul_", "aten._foreach_addcdiv_", "aten._foreach_lerp_"} <= names
+    assert (seen.first, dict(seen.not_judged)) == (None, {})
+    tensors = [torch().ones(2), torch().ones(3)]
+    library = torch().library.Library("aten", "IMPL", "CPU")
+    library.impl("_foreach_mul_.Scalar", lambda each, scalar: each[0].fill_(scalar) is None or None)
+    try:
+        with hu.torch_mode() as seen:
+            torch()._foreach_mul_(tensors, 3.0)
+    finally:
+        library._destroy()
+    assert seen.first is not None
 
 
 @TORCH
