@@ -26,6 +26,7 @@ from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, usual_level
 from halfulp.conformance.vectors.stimulus.grammar import ARRAY
 from halfulp.conformance.vectors.stimulus.mixture import Group, Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation
+from halfulp.conformance.vectors.tosa_drawing import OPERATORS, drawn_operator
 from halfulp.described import (
     Keywords,
     amount,
@@ -46,6 +47,7 @@ from halfulp.interp.dialects.math.functions import IN_FIXED_POINT
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
@@ -133,6 +135,10 @@ class RecipeOptions(ComputationOptions):
         "operands of your own, instead of --level and --models: rows of a .npy, .npz, .safetensors or .txt file, "
         "a distribution such as normal:scale=2, one source for each operand (a=SOURCE;b=SOURCE), or a mixture "
         "with shares in percent (normal@70,corners@20,B1@10)",
+    )
+    draw: int | None = amount(
+        "for an op of TOSA: make vectors of a whole operator; N and --seed choose its shapes and attributes (default: "
+        "1 if it is not elementwise)"
     )
     n: int | None = amount("the number of random rows; for other levels, the largest number of rows")
     seed: int = option("N", "the seed of everything random, 0 to 2**64 - 1 (default: 0)", 0, type=seed)
@@ -227,6 +233,13 @@ def computation_of(
         if wrong is not None:
             raise InputError(f"{wrong} can be used only with an op, not with a program")
         return _of_program(of(), options)
+    if isinstance(options, RecipeOptions) and _is_drawn(of, options):
+        if wrong or options.function or options.random or options.mma:
+            given = wrong or first_given(options, ("function", "random", "mma"))
+            raise InputError(
+                f"{given} can be used only with an elementwise op; the shapes and attributes of '{of}' are drawn"
+            )
+        return _drawn(of, options)
     tile = names_tile(of)
     if given := first_given(options, ("function", "random")):
         what = "a tile operation" if tile else "an op"
@@ -244,6 +257,27 @@ def computation_of(
             hint=f"name a tile operation, as in {SPELLING}",
         )
     return _of_op(of, options, dict(properties or {}))
+
+
+def _is_drawn(op: str, options: RecipeOptions) -> bool:
+    """Tell whether shapes and attributes of an op are drawn, because the user says so, or because rows of single
+    elements do not say what it computes.
+    """
+    if options.draw is not None:
+        return True
+    name = op.removeprefix("tosa.")
+    known = default_registry().find(op) if op.startswith("tosa.") and name in OPERATORS and name != "select" else None
+    return known is not None and isinstance(known.evaluate, OnValues)
+
+
+def _drawn(op: str, options: RecipeOptions) -> Computation:
+    types = _several(options.type or ())
+    if len(types) > 1:
+        raise InputError(f"{len(types)} types are given, but of '{op}' only the first is chosen: the others are drawn")
+    found = drawn_operator(op, str(as_type(types[0])) if types else None, options.seed, options.draw or 1)
+    return ProgramComputation(
+        found.text, found.function, found.name, as_profile(options.profile), options.keep_ub, operands=found.operands
+    )
 
 
 def _types_of_tile(types: Any) -> tuple[str | None, str | None]:
@@ -270,7 +304,14 @@ def _of_program(program: Program, options: ComputationOptions) -> Computation:
     path = function_path(find_entry(program.module, options.function)).removeprefix("@")
     model, profile = model_for(options.mma or "exact"), as_profile(options.profile)
     return ProgramComputation(
-        program.text, path, program.name, profile, options.keep_ub, model, options.random, program.module
+        program.text,
+        path,
+        program.name,
+        profile,
+        options.keep_ub,
+        model,
+        options.random,
+        _parsed=program.module,
     )
 
 
@@ -328,6 +369,8 @@ def recipe_of(computation: Computation, options: RecipeOptions, block: int | Non
 
     ``block``: the number of rows that share a scale. Raises HalfulpError.
     """
+    if isinstance(computation, ProgramComputation) and not (options.operands or options.level or options.models):
+        options = replace(options, operands=computation.operands)
     names = options.models.split(",") if isinstance(options.models, str) else tuple(options.models or ())
     if options.operands is None:
         models = _chosen(computation, names, options) if names else ()

@@ -197,6 +197,7 @@ def vectors(
     operands: str | Mapping[str, Any] | None = None,
     n: int | None = None,
     seed: int = 0,
+    draw: int | None = None,
     rounding: str | None = None,
     random_bits: int | None = None,
     random: str | None = None,
@@ -222,6 +223,8 @@ def vectors(
     to its source, which is such a text, an array of the operand's type, or an array of raw bits as unsigned integers.
     ``n``, ``seed``: the number of random rows, and their seed. For levels that are not random, ``n`` is the largest
     number of rows.
+    ``draw``: for an op of TOSA, make vectors of a whole operator, whose shapes and attributes are drawn by this number
+    and by the seed; ``type`` is the type of its first operand. 1 for ops that are not elementwise.
     ``rounding``: the rounding mode of the op.
     ``random_bits``: the number of random bits of each row for "stochastic" (default: 16); these bits are a column.
     ``random``: for a program that rounds stochastically, the source of its random bits, as for `run`. With Philox, the
@@ -238,7 +241,8 @@ def vectors(
     errors of `eval` and `load`.
     """
     options = keywords(
-        type, to, level=level, models=models, operands=operands, n=n, seed=seed, rounding=rounding, profile=profile,
-        random_bits=random_bits, random=random, function=function, flags=flags, keep_ub=keep_ub, mma=mma,
+        type, to, level=level, models=models, operands=operands, n=n, seed=seed, draw=draw, rounding=rounding,
+        profile=profile, random_bits=random_bits, random=random, function=function, flags=flags, keep_ub=keep_ub,
+        mma=mma,
     )  # fmt: skip
     return Vectors(recipe_of(computation_for(of, options, properties), options))

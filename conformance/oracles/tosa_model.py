@@ -150,7 +150,7 @@ class TosaModel:
         for type_ in (*argument_types(function), *result_types(function)):
             if (why := _refused(ty.element_type(type_))) is not None:
                 raise Refused(why)
-        text = print_module(module, schema=Schema.MLIR22)
+        text = print_module(module, schema=Schema.LLVM24, generic=True)
         with TemporaryDirectory(prefix="halfulp-tosa-") as name:
             folder = Path(name)
             graph, wanted = folder / "graph.tosa", result_types(function)
@@ -234,11 +234,12 @@ def _array(value: Value) -> Any:
 
 
 def _value(array: Any, type_: ty.Type) -> Value:
-    """Return the value in a file."""
+    """Return the value in a file; one without a rank is stored as a tensor of one element."""
     element = ty.element_type(type_)
     dtype = storage_dtype(width_of(element))
     if isinstance(element, ty.FloatType):
         bits = np.ascontiguousarray(array).view(dtype)
     else:
         bits = array.astype(np.int64).astype(np.uint64) & np.uint64((1 << width_of(element)) - 1)
-    return Value(ty.TensorType(bits.shape, element), bits.astype(dtype))
+    shape = () if ty.shape_of(type_) == () else bits.shape
+    return Value(ty.TensorType(shape, element), bits.astype(dtype).reshape(shape))

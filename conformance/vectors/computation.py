@@ -334,7 +334,8 @@ class ProgramComputation(PickledByFields):
 
     ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. ``mma``:
     the model of its tile operations, as text. ``random``: the source of random bits of stochastic rounding, as text;
-    with Philox, the number of each row's run is a column. Raises InputError for a missing function, and if only one of
+    with Philox, the number of each row's run is a column. ``operands``: the source of its operands, unless the user
+    names another. Raises InputError for a missing function, and if only one of
     random bits and stochastic rounding is there, Unsupported for types that cannot be columns, and the errors of the
     text.
     """
@@ -346,6 +347,7 @@ class ProgramComputation(PickledByFields):
     keep_ub: bool = False
     mma: str = "exact"
     random: str | None = None
+    operands: str | None = None
     _parsed: Module | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
