@@ -17,6 +17,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.interp.dialects.elementwise import COMBINING, elementwise_op
 from halfulp.interp.dialects.llvm import memory as mem
+from halfulp.interp.dialects.triton import forms
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -142,20 +143,38 @@ class Shared:
 
     ``memories``: the allocations, by number less one. ``writers``: for each of them the number of the program that
     last wrote a byte without an atomic op, -1 for none; it is kept if there is more than one program. ``log``: what
-    programs that run together do to memory; None while they run one after the other.
+    programs that run together do to memory; None while they run one after the other. ``synchronized``: whether an
+    atomic or volatile op ran, so that programs may wait for each other.
     """
 
     def __init__(self, several: bool) -> None:
         self.memories: list[mem.Memory] = []
         self.writers: list[npt.NDArray[np.int32]] = []
         self.log: Log | None = None
+        self.synchronized = False
         self._several = several
+        self._readers: dict[int, npt.NDArray[np.int32]] = {}
+        self._changed: dict[int, npt.NDArray[np.bool_]] = {}
 
     def add(self, memory: mem.Memory) -> int:
         """Return the number of an allocation."""
         self.memories.append(memory)
         self.writers.append(np.full(memory.size if self._several else 0, -1, np.int32))
         return len(self.memories)
+
+    def readers(self, number: int) -> npt.NDArray[np.int32]:
+        """Return for each byte of an allocation the program that read it, -1 for none, and -2 less the first one's
+        number for several.
+        """
+        if number not in self._readers:
+            self._readers[number] = np.full(len(self.writers[number - 1]), -1, np.int32)
+        return self._readers[number]
+
+    def changed(self, number: int) -> npt.NDArray[np.bool_]:
+        """Return for each byte of an allocation whether a write changed it."""
+        if number not in self._changed:
+            self._changed[number] = np.zeros(len(self.writers[number - 1]), bool)
+        return self._changed[number]
 
     def number_of(self, memory: mem.Memory) -> int:
         """Return the number of an allocation, 0 for none."""
@@ -248,6 +267,7 @@ class Access:
         self.dtype, _ = code_layout(self.element)
         self.size = self.dtype.itemsize
         self.settings = settings
+        self._synchronizes = "atomic" in op.name or op.properties.get("isVolatile") == forms.TRUE
 
     def active(self, pointers: Value, mask: Value | None) -> Index:
         """Return the positions of the elements that are accessed, in row-major order. Raises UndefinedBehavior."""
@@ -273,6 +293,7 @@ class Access:
         if not len(numbers):
             return
         shared = shared_of(run)
+        shared.synchronized |= self._synchronizes
         several = (numbers != numbers[0]).any()
         for number in np.unique(numbers) if several else numbers[:1]:
             memory = shared.memories[int(number) - 1] if number else mem.NOWHERE
@@ -368,7 +389,9 @@ LEFT_OUT = "the mask leaves the element out, and no other value is given"
 
 
 def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: Value | None, type_: ty.Type) -> Value:
-    """Return what is loaded. Elements that the mask leaves out are those of ``other``, else as the profile says."""
+    """Return what is loaded. Elements that the mask leaves out are those of ``other``, else as the profile says. Raises
+    UndefinedBehavior for a race.
+    """
     lead = 0
     if run.lanes is not None:
         pointers, mask, other = _over_lanes(pointers, mask, other)
@@ -400,7 +423,9 @@ def load(access: Access, run: Run, pointers: Value, mask: Value | None, other: V
         ids[left] = run.origins.id_of(origin)
         for listener in access.settings.listeners:
             listener.poison_born(access.op, origin, int(np.count_nonzero(left)))
-    for _, memory, positions, places in access.parts(run, pointers, active):
+    for part in access.parts(run, pointers, active):
+        _, memory, positions, places = part
+        _note_reader(access, run, pointers, part)
         bits[positions] = access.elements(memory, dtype)[places]
         if memory.ids is not None:
             if run.lanes is not None:
@@ -460,6 +485,7 @@ def store(access: Access, run: Run, pointers: Value, value: Value, mask: Value |
                     raise access.conflict(pointers.shape, part, raced, memory, message)
                 if log is not None and (before[other] >= log.first).any():
                     raise Apart("two programs write one byte")
+            _check_readers(access, shared, pointers, part, own, elements[places] != new)
             _note_writer(access, log, writers, places, own)
             if log is not None and (writers[firsts] != own).any():
                 raise Apart("two programs write one byte")
@@ -472,6 +498,54 @@ def store(access: Access, run: Run, pointers: Value, value: Value, mask: Value |
             message = "two elements are stored with different bits"
             raise access.conflict(pointers.shape, part, differs, memory, message)
         _mark(access, run, part, value)
+
+
+def _note_reader(access: Access, run: Run, pointers: Value, part: _Part) -> None:
+    """Note which programs read elements. Raises UndefinedBehavior if one reads what another one changed."""
+    shared, program = _state(run)
+    number, memory, positions, places = part
+    if not _may_race(shared, part):
+        return
+    own: Any = program.number
+    if shared.log is not None:
+        own = shared.log.first + _programs(run, pointers).of(positions)
+    firsts = access.first_bytes(places)
+    before = shared.writers[number - 1][firsts]
+    raced = (before >= 0) & (before != own) & shared.changed(number)[firsts]
+    if raced.any():
+        message = f"a race: a read after program {int(before[np.argmax(raced)])} has written other bits"
+        raise access.conflict(pointers.shape, part, raced, memory, message)
+    readers = shared.readers(number)
+    known = readers[firsts]
+    if shared.log is not None:
+        shared.log.keep(readers, firsts)
+    readers[firsts] = np.where((known == -1) | (known == own), own, np.where(known < 0, known, -2 - known))
+
+
+def _check_readers(access: Access, shared: Shared, pointers: Value, part: _Part, own: Any, changes: Mask) -> None:
+    """Raise UndefinedBehavior if a program changes what another one has read. ``changes``: which elements change."""
+    number, memory, _, places = part
+    if not _may_race(shared, part):
+        return
+    firsts = access.first_bytes(places)
+    known = shared.readers(number)[firsts]
+    raced = (known != -1) & (known != own) & changes
+    if raced.any():
+        which = int(known[np.argmax(raced)])
+        message = f"a race: program {which if which >= 0 else -2 - which} has read other bits before the write"
+        raise access.conflict(pointers.shape, part, raced, memory, message)
+    changed = shared.changed(number)
+    if shared.log is not None:
+        shared.log.keep(changed, firsts)
+    changed[firsts] = changes | (changed[firsts] & (shared.writers[number - 1][firsts] == own))
+
+
+def _may_race(shared: Shared, part: _Part) -> bool:
+    """Tell whether reads of an allocation are noted: not if programs may wait for each other, and not while they run
+    together and only read or only write it.
+    """
+    several = len(shared.writers[part.number - 1]) and not part.memory.constant
+    return bool(several) and not shared.synchronized and (shared.log is None or part.number in shared.log.both)
 
 
 def _programs(run: Run, pointers: Value) -> Programs:

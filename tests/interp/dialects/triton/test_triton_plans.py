@@ -148,8 +148,8 @@ X, ZEROS = integers(3, 1, 4, 1, 5, 2), np.zeros(6, np.int32)
     (DIVIDE, True),
     # The elements that the mask leaves out are poison.
     (LOAD + "%r = arith.addi %a, %i : tensor<4xi32>\n" + STORE, True),
-    # A program reads what another one stored: the programs run in order.
-    (LOAD + NEXT + STORE, True),
+    # A program reads what another one stored before an atomic op: the programs run in order.
+    (LOAD + "%n0 = arith.constant dense<0> : tensor<4xi32>\n" + ADD.format(kind="add", value="%n0", type="i32") + NEXT + STORE, True),
     (LOAD.replace("%mask", "%mask, %i") + ADD.format(kind="add", value="%a", type="i32"), True),
     (LOAD.replace("%mask", "%mask, %i") + ADD.format(kind="exch", value="%a", type="i32"), True),
     (LOAD.replace("%mask", "%mask, %i") + ADD.format(kind="umax", value="%a", type="i32"), True),

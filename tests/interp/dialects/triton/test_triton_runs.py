@@ -344,6 +344,47 @@ def test_errors_name_the_line_of_the_kernel_and_the_element() -> None:
         hu.run(text, np.zeros(5, np.float32), grid=1 << 30)  # the grid takes no memory
 
 
+IN_PLACE = """
+tt.func public @f(%p: !tt.ptr<f32>) {{
+  %c = arith.constant {0} : i32
+  %one = arith.constant 1.0 : f32
+  %i = tt.get_program_id x : i32
+  %j = arith.{1} %i, %c : i32
+  %a = tt.addptr %p, %i : !tt.ptr<f32>, i32
+  %b = tt.addptr %p, %j : !tt.ptr<f32>, i32
+  {2}
+  %x = tt.load %b : !tt.ptr<f32>
+  %y = arith.{3} %x, %one : f32
+  tt.store %a, %y : !tt.ptr<f32>
+  tt.return
+}}"""
+FENCE = (
+    "%t = arith.constant true\n %z = arith.constant 0 : i32\n %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>\n"
+    "%l = tt.addptr %q, %c : !tt.ptr<i32>, i32\n %o = tt.atomic_rmw add, acq_rel, gpu, %l, %z, %t : (!tt.ptr<i32>, i32, i1) -> i32"
+)
+
+
+@each_row(
+    # Program i reads element j and writes element i.
+    ((1, "addi", "", "addf"), "program 0 has read other bits before the write to byte 4"),
+    ((3, "remsi", "", "addf"), "a read after program 0 has written other bits to byte 0"),
+    ((0, "muli", "", "addf"), "a read after program 0 has written other bits to byte 0"),
+    ((0, "addi", "", "addf"), ""),
+    ((4, "addi", "", "addf"), ""),
+    # A write of the same bits changes nothing, and after an atomic op programs may know of each other.
+    ((0, "muli", "", "mulf"), ""),
+    ((3, "remsi", FENCE, "addf"), ""),
+)
+def test_reads_and_writes_of_programs_race(parts: Sequence[Any], message: str) -> None:
+    for _ in range(3):  # a launch that is repeated runs by a plan
+        data = np.array([1, 1, 1, 1, 5, 6, 7, 8], np.float32)
+        if message:
+            with pytest.raises(hu.UndefinedBehavior, match=f"a race: {message} of argument 0"):
+                hu.run(IN_PLACE.format(*parts), data, grid=4)
+        else:
+            hu.run(IN_PLACE.format(*parts), data, grid=4)
+
+
 def test_a_masked_lane_touches_nothing() -> None:
     text = """
     tt.func @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32) {
