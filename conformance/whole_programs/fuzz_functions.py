@@ -43,6 +43,9 @@ BATCH = 64
 FIRST_BATCH, SHARED_BATCH = 16, 512
 """The same for programs that are judged together: at first few, since a search learns most from these."""
 
+PLACELESS = 3
+"""Number of crashes that are reduced if the tool does not say where it crashed. Further ones only count."""
+
 MAX_FINDINGS = 20
 """Number of findings, each of another kind, after which the run ends."""
 
@@ -301,7 +304,8 @@ class PassJudge:
             report.crashed += after.kind != "invalid"
             before = text_of(program.module)
             failure = self._pipeline.blamed(after, before)
-            if after.where and pass_differences.crash_kind(after) in self._kinds:  # the same place again
+            again = pass_differences.crash_kind(after) in self._kinds
+            if again and (after.where or report.crashed > PLACELESS):  # the same place, as far as it is known
                 report.again[pass_differences.crash_text(failure)] += 1
                 report.differing += after.kind == "invalid"
                 return None
