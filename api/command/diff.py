@@ -16,6 +16,7 @@ from halfulp.command.execution import Sources, rendered
 from halfulp.command.option import Command, duration
 from halfulp.command.values import profile_named
 from halfulp.conformance.comparing.refinement import Verdict
+from halfulp.conformance.oracles import check_mlir
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.proving.proof import SECONDS, Decision, with_proof
 from halfulp.conformance.proving.solving import installed, require
@@ -107,7 +108,7 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
     if lone is not None:
         return fail(f"{lone} can be used only with --pass-pipeline")
     if arguments.against is not None and arguments.mlir is not None:
-        return fail("--mlir cannot be used with --against: set HALFULP_MLIR_OPT")
+        check_mlir(arguments.against.split(","))
     if arguments.file == arguments.after == "-":
         return fail("only one of the two versions can be the standard input")
     for name in ("junit", "sarif", "report"):
@@ -137,7 +138,7 @@ DIFF = Command(DiffArguments, diff_programs, _DIFF, comparing.COMPARISON_CODES)
 def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
     programs = comparing.programs_of(arguments.file, arguments, sources, arguments.n or 100)
     profile = refuse_stochastic(profile_named(arguments.profile), "diff")
-    oracles, codes = comparing.oracles_named(spelling)
+    oracles, codes = comparing.oracles_named(spelling, arguments.mlir)
     for oracle in oracles:
         rows, pairs = comparing.known_divergences(arguments)
         found = against(oracle, programs, rows, profile, pairs)

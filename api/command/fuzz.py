@@ -274,7 +274,7 @@ def _fuzz_stage(name: str, arguments: FuzzArguments) -> int:
     if not tool:
         return fuzz_passes(pipeline(stage), arguments, _STRUCTURED)
     try:
-        runner = TensorRunner(stage)
+        runner = TensorRunner(stage, arguments.mlir)
     except Unavailable as why:
         return console.fail(str(why))
     with console.progress_bar("programs") as progress:
@@ -339,7 +339,7 @@ FUZZ = Command(FuzzArguments, fuzz_programs, _FUZZ, comparing.COMPARISON_CODES)
 
 
 def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
-    oracles, codes = comparing.oracles_named(spellings)
+    oracles, codes = comparing.oracles_named(spellings, arguments.mlir)
     if not oracles:
         return console.ranked(codes)
     rows, pairs = comparing.known_divergences(arguments)

@@ -100,15 +100,16 @@ def known_divergences(arguments: KnownOption) -> tuple[Sequence[Divergence], Seq
     return ((), ()) if arguments.no_known else (divergences(), cancellations())
 
 
-def oracles_named(spelling: str) -> tuple[list[ProgramOracle], list[int]]:
+def oracles_named(spelling: str, mlir: str | None = None) -> tuple[list[ProgramOracle], list[int]]:
     """Return the oracles whose names the text lists with commas. If one is not available, print the reason; the exit
-    codes of these are returned too. An oracle that answers only single ops runs a program op by op.
+    codes of these are returned too. An oracle that answers only single ops runs a program op by op. ``mlir``: the MLIR
+    of the oracles that have a choice.
     """
     found: list[ProgramOracle] = []
     codes = []
     for name in spelling.split(","):
         try:
-            made = oracle(name)
+            made = oracle(name, mlir)
         except Unavailable as reason:
             codes.append(fail(f"{name}: {reason}"))
         except ValueError as error:

@@ -22,7 +22,7 @@ from halfulp.conformance.comparing.inputs import Coverage
 from halfulp.conformance.files import replaced
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify
-from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, TAKES_MLIR, oracle
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, check_mlir, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
 from halfulp.described import amount, argument, choice, first_given, flag, option, positive, repeated
 from halfulp.drawing.figures import ending_of, save
@@ -84,8 +84,9 @@ class VerifyArguments:
     against: str | None = option("ORACLE[,ORACLE...]", "the oracles to use (default: all that are installed)")
     mlir: str | None = option(
         "MLIR",
-        "the MLIR of mlir-fold: 22, mlir-opt-22 on PATH; 24, the Python package torch-mlir; python:PACKAGE, other "
-        "bindings; or the path of an mlir-opt (default: $HALFULP_MLIR_OPT, else 22 if it is installed, else 24)",
+        "the MLIR of mlir-fold, mlir-native, mlir-expand and mlir-math-...: 22, mlir-opt-22 on PATH; 24, the Python "
+        "package torch-mlir; python:PACKAGE, other bindings; or, for mlir-fold, the path of an mlir-opt (default: "
+        "$HALFULP_MLIR_OPT, else 22 if it is installed, else 24)",
     )
     profile: str | None = option(
         "NAME[,FIELD=VALUE...]", "the profile of the results that the answers are compared with"
@@ -120,19 +121,14 @@ def verify_ops(arguments: VerifyArguments, sources: Sources) -> int:
     option = first_given(arguments, _FOR_ALL if arguments.op else _FOR_ONE)
     if option is not None:
         return console.fail(f"{option} can be used only {'without' if arguments.op else 'with'} an op")
-    _check_mlir(arguments)
+    if arguments.mlir is not None:
+        check_mlir(_asked(arguments.against))
     return _verify_op(arguments.op, arguments, sources) if arguments.op else _verify_everything(arguments)
 
 
 VERIFY = Command(
     VerifyArguments, verify_ops, _VERIFY, console.EXIT_CODES.replace("1 values differ,", "1 unexplained differences,")
 )
-
-
-def _check_mlir(arguments: VerifyArguments) -> None:
-    """Raise InputError if none of the oracles takes the MLIR that --mlir names."""
-    if arguments.mlir is not None and not TAKES_MLIR & set(_asked(arguments.against)):
-        raise InputError(f"--mlir is for {', '.join(sorted(TAKES_MLIR))} only")
 
 
 def _asked(spelling: str | None) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 from halfulp.conformance.oracles.oracle import Oracle
+from halfulp.interp.ir.errors import InputError
 
 _CLASSES: Mapping[str, tuple[str, str]] = {
     "exact": ("libraries", "ExactOracle"),
@@ -33,8 +34,16 @@ TAKES_ARGUMENT = frozenset({"npz", "command"})
 """Oracles that need an argument: ``npz=results.npz``, ``command=./program``."""
 
 
-TAKES_MLIR = frozenset({"mlir-fold"})
-"""Oracles that any mlir-opt, or bindings of MLIR, can answer; the others named ``mlir-`` need MLIR 22."""
+TAKES_MLIR = frozenset(
+    {"mlir-fold", "mlir-native", "mlir-expand", "mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs"}
+)
+"""Oracles that bindings of MLIR can answer, and mlir-fold any mlir-opt; the others named ``mlir-`` need MLIR 22."""
+
+
+def check_mlir(names: Sequence[str]) -> None:
+    """Raise InputError if none of the oracles takes the MLIR that --mlir names."""
+    if not TAKES_MLIR & set(names):
+        raise InputError(f"--mlir is for {', '.join(sorted(TAKES_MLIR))} only")
 
 
 def oracle(spelling: str, mlir: str | None = None) -> Oracle:

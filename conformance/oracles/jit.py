@@ -7,8 +7,12 @@ subclasses differ by the passes that they run before.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from ctypes.util import find_library
+from functools import cached_property
+from importlib.util import find_spec
 from itertools import accumulate
 from math import prod
 from typing import ClassVar
@@ -18,6 +22,8 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.oracles import jit_programs
 from halfulp.conformance.oracles.closed_programs import refused_by_schema
+from halfulp.conformance.oracles.mlir_child import ENTRY
+from halfulp.conformance.oracles.mlir_opt import WHEEL, Bindings, find_mlir_opt
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -66,18 +72,60 @@ overflow differently to unsigned integers of 32 bits, and LLVM 22 crashes on vec
 
 
 class MlirTools:
-    """mlir-opt and mlir-runner of MLIR 22, with run-time libraries. Raises Unavailable if one is missing."""
+    """mlir-opt and mlir-runner of MLIR 22, with run-time libraries, or bindings of MLIR with their execution engine.
 
-    def __init__(self, *libraries: str) -> None:
-        self.opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
-        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
-        self._libraries = ",".join(library(self._runner, name) for name in (*libraries, UTILITIES))
+    ``mlir``: which MLIR, as for `find_mlir_opt`. Without it: MLIR 22, or bindings if it is missing and no library is
+    needed. Raises Unavailable if something is missing.
+    """
+
+    def __init__(self, *libraries: str, mlir: str | None = None) -> None:
+        self._runner: Tool | None = None
+        self.opt = self._found(libraries, mlir)
         self.version = self.opt.version
+        if not isinstance(self.opt, Bindings):
+            self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
+            self._libraries = ",".join(library(self._runner, name) for name in (*libraries, UTILITIES))
+        elif libraries:
+            raise Unavailable(f"{self.opt.path} has no {libraries[0]}; it comes with the MLIR 22 libraries")
+        elif not hasattr(os, "fork"):
+            raise Unavailable("machine code runs in processes that are forked, which this system cannot do")
+
+    @cached_property
+    def lacks_bf16(self) -> bool:
+        """Whether code that rounds to bf16 calls a function that is missing: bindings have only the compiler's."""
+        compiler = find_library("gcc_s")
+        return self._runner is None and (compiler is None or not hasattr(ctypes.CDLL(compiler), "__truncsfbf2"))
+
+    def _found(self, libraries: Sequence[str], mlir: str | None) -> Tool:
+        if mlir is None:
+            try:
+                return find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+            except Unavailable:
+                if libraries or os.environ.get("HALFULP_MLIR_OPT") or find_spec(WHEEL) is None:
+                    raise
+        found = find_mlir_opt("24" if mlir is None else mlir)
+        if not isinstance(found, Bindings) and not found.version.startswith("22"):
+            raise Unavailable(f"{found.path} is version {found.version}, but mlir-runner is version 22")
+        return found
 
     def run(self, passes: Sequence[str], text: str) -> str:
         """Lower a module by passes, run its ``@entry``, and return the text that it printed. Raises OracleError."""
+        if self._runner is None:
+            return self.opt.run([*self._options(passes), f"{ENTRY}entry"], text, SECONDS)
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={self._libraries}", PLAIN_X86]
-        return self._runner.run(options, self.opt.run(passes, text, SECONDS), SECONDS)
+        return self._runner.run(options, self.lowered(passes, text), SECONDS)
+
+    def lowered(self, passes: Sequence[str], text: str) -> str:
+        """Return a module after passes. Raises OracleError."""
+        return self.opt.run(self._options(passes), text, SECONDS)
+
+    def _options(self, passes: Sequence[str]) -> list[str]:
+        """Return the options for passes: bindings take a pipeline alone."""
+        if self._runner is not None or any(one.startswith("--pass-pipeline=") for one in passes):
+            return list(passes)
+        parts = (one.removeprefix("--").partition("=") for one in passes)
+        named = (f"{name}{{{options}}}" if options else name for name, _, options in parts)
+        return [f"--pass-pipeline=builtin.module({','.join(named)})"] if passes else []
 
     def numbers(self, passes: Sequence[str], text: str) -> list[int]:
         """Run a program as `run` does, and return the integers that it printed. Raises OracleError for other text."""
@@ -112,8 +160,8 @@ class JitOracle:
     floats: ClassVar[frozenset[str]]
     max_width: ClassVar[int] = 1024
 
-    def __init__(self) -> None:
-        self._tools = MlirTools(*self.runtime)
+    def __init__(self, mlir: str | None = None) -> None:
+        self._tools = MlirTools(*self.runtime, mlir=mlir)
         self.version = self._tools.version
 
     # --- cases --------------------------------------------------------------------------------------------------------
@@ -127,6 +175,8 @@ class JitOracle:
     def refuses_type(self, type_: ty.Type) -> str | None:
         """Return why values of a type cannot be lowered; None if they can."""
         element = ty.element_type(type_)
+        if str(element) == "bf16" and self._tools.lacks_bf16:
+            return f"{self._tools.opt.path} has no function that rounds to bf16; that of MLIR 22, or of GCC 13, has"
         if isinstance(type_, ty.TensorType | ty.MemRefType):
             return f"{self.name} runs scalars, vectors, and nonempty tensors of static shape"
         if isinstance(type_, ty.VectorType) and any(type_.scalable):
@@ -365,12 +415,12 @@ MATH_PASSES: Mapping[str, tuple[str, ...]] = {
 class MlirMath(MlirNative):
     """Math ops after one pass. An op that the pass does not change has no answer."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, mlir: str | None = None) -> None:
         self.name = name
         self.own = MATH_PASSES[name][0]
         self.passes = (*MATH_PASSES[name], TO_LIBM)
         self.runtime = (APFLOAT,) if name == "mlir-math-apfloat" else ()
-        super().__init__()
+        super().__init__(mlir)
 
     def refuses_op(self, op: Operation) -> str | None:
         """Return a reason for ops of other dialects; else None."""
@@ -380,8 +430,8 @@ class MlirMath(MlirNative):
         """Compute all elements in one loop; return no answers if the pass does not change the op."""
         text = print_module(case.module(None))
         try:
-            after = self._tools.opt.run([self.own], text)
-            same = case.op in after and after == self._tools.opt.run([], text)
+            after = self._tools.lowered([self.own], text)
+            same = case.op in after and after == self._tools.lowered([], text)
         except OracleError as error:
             if error.kind != "refusal":
                 raise
@@ -456,9 +506,9 @@ class TensorRunner:
     they go through before.
     """
 
-    def __init__(self, stage: str = "loops") -> None:
+    def __init__(self, stage: str = "loops", mlir: str | None = None) -> None:
         self.name = NAME
-        self._tools = MlirTools()
+        self._tools = MlirTools(mlir=mlir)
         self.version = self._tools.version
         self._pipeline = pipeline(stage, BEFORE, AFTER)
 

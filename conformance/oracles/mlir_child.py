@@ -10,13 +10,17 @@ imports nothing of halfulp, so that the process starts fast and holds little bes
 
 from __future__ import annotations
 
+import ctypes
 import io
 import json
 import os
+import platform
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from ctypes.util import find_library
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -44,12 +48,32 @@ _OTHERS = {_INPUT, "--allow-unregistered-dialect", "--split-input-file", "--mlir
 _HEX = "--mlir-print-elementsattrs-with-hex-if-larger="
 """Bindings write more than 100 elements in hexadecimal, and fewer exactly in any case."""
 _RESOURCES = "{-#"
+ENTRY = "--entry="
+"""Run this function of the module after the passes as machine code, and print what it prints in place of the module."""
+_PRINTING = """
+llvm.mlir.global private constant @halfulp.number("%llu\\00")
+llvm.func @printf(!llvm.ptr, ...) -> i32
+llvm.func @putchar(i32) -> i32
+llvm.func @printU64(%number: i64) {
+  %format = llvm.mlir.addressof @halfulp.number : !llvm.ptr
+  %done = llvm.call @printf(%format, %number) vararg(!llvm.func<i32 (ptr, ...)>) : (!llvm.ptr, i64) -> i32
+  llvm.return
+}
+""" + "".join(
+    f"llvm.func @{name}() {{\n  %code = llvm.mlir.constant({code} : i32) : i32\n"
+    "  %done = llvm.call @putchar(%code) : (i32) -> i32\n  llvm.return\n}\n"
+    for name, code in (("printNewline", 10), ("printOpen", 40), ("printClose", 41))
+)
+"""Functions of mlir-runner's library, which bindings do not have."""
+_PLAIN_X86 = '#llvm.target_features<["-avx512f"]>'
+"""As `PLAIN_X86` of `jit`."""
 
 
 class Child:
     """MLIR of one package of bindings."""
 
     def __init__(self, package: str) -> None:
+        self._package = package
         self._ir: Any = import_module(f"{package}.ir")
         self._passes: Any = import_module(f"{package}.passmanager")
         # Only the wheel torch-mlir has this dialect. A new context does not have it by itself.
@@ -71,6 +95,8 @@ class Child:
     def reply(self, options: list[str], text: str) -> dict[str, Any]:
         """Return what mlir-opt would print for these options, and its exit code."""
         options = [one for one in options if not one.startswith(_HEX)]
+        entry = "".join(one.removeprefix(ENTRY) for one in options if one.startswith(ENTRY))
+        options = [one for one in options if not one.startswith(ENTRY)]
         unknown = [one for one in options if one not in _PRINTED | _DUMPED and one not in _OTHERS]
         pipelines = [one.removeprefix(_PIPELINE) for one in unknown if one.startswith(_PIPELINE)]
         if len(pipelines) < len(unknown):
@@ -80,13 +106,13 @@ class Child:
         for part in text.split("\n" + MARKER) if "--split-input-file" in options else [text]:
             printed.append("")
             try:
-                for each in self._module(options, "".join(pipelines), part):
+                for each in self._module(options, "".join(pipelines), part, entry):
                     printed[-1] += each
-            except (self._ir.MLIRError, ValueError) as error:
+            except (self._ir.MLIRError, ValueError, RuntimeError) as error:
                 said.append(self._message(error))
         return {"code": int(bool(said)), "printed": MARKER.join(printed), "said": "\n".join(said)}
 
-    def _module(self, options: list[str], pipeline: str, text: str) -> Iterator[str]:
+    def _module(self, options: list[str], pipeline: str, text: str, entry: str) -> Iterator[str]:
         # A context keeps the resources of a module, and gives those of the next one other names.
         if not self._left or _RESOURCES in text:
             self._context = self._ir.Context()
@@ -104,8 +130,48 @@ class Child:
                 yield f"{module.operation.get_asm(**form)}\n{AFTER}"
             if pipeline:
                 self._manager(options, pipeline, form).run(module.operation)
+            if entry:
+                yield self._executed(module, entry)
+                return
             printed: str = module.operation.get_asm(**form)
         yield printed.replace('loc("-"', 'loc("<stdin>"') + "\n"
+
+    def _executed(self, module: Any, entry: str) -> str:
+        """Run a function without arguments, and return what it prints. Raises RuntimeError if there is no code."""
+        body, printing = module.body, self._ir.Module.parse(_PRINTING)
+        names = {str(op.attributes["sym_name"]) for op in printing.body}
+        for op in list(body):
+            if op.operation.name == "llvm.func" and str(op.attributes["sym_name"]) in names:
+                op.operation.erase()
+        for op in printing.body:
+            body.append(op.operation.clone())
+        for op in body:
+            if op.operation.name != "llvm.func":
+                continue
+            if platform.machine() in ("x86_64", "AMD64"):
+                op.attributes["target_features"] = self._ir.Attribute.parse(_PLAIN_X86)
+            # The engine adds to each external function another one that calls it, with AVX-512.
+            if op.operation.regions[0].blocks and op.attributes["sym_name"].value != entry:
+                op.attributes["linkage"] = self._ir.Attribute.parse("#llvm.linkage<internal>")
+        # Code for f128 and conversions of f16 and bf16 calls functions of the compiler's library.
+        if (compiler := find_library("gcc_s")) is not None:
+            ctypes.CDLL(compiler, ctypes.RTLD_GLOBAL)
+        engines = import_module(f"{self._package}.execution_engine")
+        engine = engines.ExecutionEngine(module, opt_level=0)
+        address = engine.raw_lookup(entry)
+        if not address:
+            raise RuntimeError(f"there is no machine code of @{entry}")
+        standard = os.dup(1)
+        with tempfile.TemporaryFile() as output:
+            os.dup2(output.fileno(), 1)
+            try:
+                ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(None)
+                ctypes.CDLL(None).fflush(None)
+            finally:
+                os.dup2(standard, 1)
+                os.close(standard)
+            output.seek(0)
+            return output.read().decode()
 
     def _manager(self, options: list[str], pipeline: str, form: dict[str, bool]) -> Any:
         if _DUMPED.keys() & set(options):

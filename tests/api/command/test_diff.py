@@ -388,7 +388,8 @@ def test_errors_of_the_build_point_into_the_file(fake_opt: FakeOpt, capsys: pyte
 
 def test_a_build_that_cannot_run_is_named(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "diff", "f.mlir", "--against=exact", fake_opt("cat"))
-    assert (code, err) == (2, "error: --mlir cannot be used with --against: set HALFULP_MLIR_OPT\n")
+    assert code == 2
+    assert err.startswith("error: --mlir is for mlir-expand, mlir-fold, ")
     code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, "--mlir-opt=/nowhere/opt")
     assert code == 2
     assert (

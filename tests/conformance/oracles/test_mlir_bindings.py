@@ -4,12 +4,15 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import halfulp as hu
 from halfulp.command import main as cli
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.oracles.jit import MlirNative
 from halfulp.conformance.oracles.mlir_opt import Bindings, find_mlir_opt
-from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.conformance.oracles.oracle import OracleError, Status, Unavailable
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 
 WHEEL = pytest.mark.torch_mlir
@@ -30,6 +33,19 @@ module {
 }
 """
 REJECTED = GOOD.replace("addi", "foo")
+
+RAN = """\
+llvm.func @printU64(i64)
+llvm.func @printNewline()
+llvm.func @entry() {
+  %number = llvm.mlir.constant(-2 : i64) : i64
+  WORK
+  llvm.call @printU64(%number) : (i64) -> ()
+  llvm.call @printNewline() : () -> ()
+  llvm.return
+}
+"""
+OUTSIDE = "%none = llvm.mlir.zero : !llvm.ptr\n  llvm.store %number, %none : i64, !llvm.ptr"
 
 # --- the wheel --------------------------------------------------------------------------------------------------------
 
@@ -66,6 +82,46 @@ def test_the_text_after_each_pass() -> None:
 def test_a_pipeline_that_does_not_exist() -> None:
     with pytest.raises(PassFailure, match="'no-such-pass' does not refer to a registered pass"):
         pipeline("builtin.module(no-such-pass)").apply(GOOD)
+
+
+@WHEEL
+def test_a_crash_of_machine_code_ends_one_request() -> None:
+    tool = find_mlir_opt("24")
+    for work, code in (("", None), (OUTSIDE, "crash"), ("llvm.call @missing() : () -> ()", "refusal"), ("", None)):
+        text = RAN.replace("WORK", work) + ("llvm.func @missing()\n" if "missing" in work else "")
+        if code is None:
+            assert tool.run(["--entry=entry"], text) == f"{2**64 - 2}\n"
+            continue
+        with pytest.raises(OracleError) as caught:
+            tool.run(["--entry=entry"], text)
+        assert caught.value.kind == code
+
+
+@WHEEL
+def test_machine_code_of_the_wheel() -> None:
+    """The sums of integers and of halves are exact; a division by zero traps, in its own process."""
+    native = MlirNative("24")
+    assert native.version.startswith("24")
+    ints = np.array([0, 1, 127, 128, 255], np.uint8)
+    (sums,) = native.evaluate(op_case("arith.addi", "i8"), [ints, ints[::-1].copy()])
+    assert sums.bits.tolist() == [255, 129, 254, 129, 255]
+    halves = np.array([0.5, -3.0, 2.0**120], np.float32).view(np.uint32)
+    (sums,) = native.evaluate(op_case("arith.addf", "f32"), [halves, halves])
+    assert sums.bits.view(np.float32).tolist() == [1.0, -6.0, 2.0**121]
+    (ratios,) = native.evaluate(
+        op_case("arith.divui", "i32"), [np.array([7, 7], np.uint32), np.array([2, 0], np.uint32)]
+    )
+    assert ratios.bits[0] == 3
+    assert ratios.status is not None
+    assert ratios.status.tolist() == [Status.VALUE, Status.TRAP]
+
+
+@WHEEL
+def test_programs_are_compared_with_machine_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "good.mlir"
+    path.write_text(GOOD)
+    assert cli.main(["diff", str(path), "--against=mlir-native", "--mlir=24", "-n", "5"]) == 0
+    assert re.match(r"mlir-native 24\S+: 5 inputs; elements: 5 equal\n", capsys.readouterr().out)
 
 
 @WHEEL
