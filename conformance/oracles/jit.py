@@ -74,13 +74,13 @@ overflow differently to unsigned integers of 32 bits, and LLVM 22 crashes on vec
 class MlirTools:
     """mlir-opt and mlir-runner of MLIR 22, with run-time libraries, or bindings of MLIR with their execution engine.
 
-    ``mlir``: which MLIR, as for `find_mlir_opt`. Without it: MLIR 22, or bindings if it is missing and no library is
-    needed. Raises Unavailable if something is missing.
+    ``mlir``: which MLIR, as for `find_mlir_opt`. Without it: MLIR 22, or bindings if it is missing, ``any_version`` and
+    no library is needed. Raises Unavailable if something is missing.
     """
 
-    def __init__(self, *libraries: str, mlir: str | None = None) -> None:
+    def __init__(self, *libraries: str, mlir: str | None = None, any_version: bool = False) -> None:
         self._runner: Tool | None = None
-        self.opt = self._found(libraries, mlir)
+        self.opt = self._found(mlir, any_version and not libraries)
         self.version = self.opt.version
         if not isinstance(self.opt, Bindings):
             self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
@@ -96,12 +96,12 @@ class MlirTools:
         compiler = find_library("gcc_s")
         return self._runner is None and (compiler is None or not hasattr(ctypes.CDLL(compiler), "__truncsfbf2"))
 
-    def _found(self, libraries: Sequence[str], mlir: str | None) -> Tool:
+    def _found(self, mlir: str | None, any_version: bool) -> Tool:
         if mlir is None:
             try:
                 return find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
             except Unavailable:
-                if libraries or os.environ.get("HALFULP_MLIR_OPT") or find_spec(WHEEL) is None:
+                if not any_version or os.environ.get("HALFULP_MLIR_OPT") or find_spec(WHEEL) is None:
                     raise
         found = find_mlir_opt("24" if mlir is None else mlir)
         if not isinstance(found, Bindings) and not found.version.startswith("22"):
@@ -150,7 +150,7 @@ class JitOracle:
     """An oracle that executes a program after ``passes``.
 
     ``passes``: run before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be
-    lowered.
+    lowered. ``any_version``: whether the known differences hold for newer MLIR too.
     """
 
     name: str
@@ -159,9 +159,10 @@ class JitOracle:
     runtime: tuple[str, ...] = ()
     floats: ClassVar[frozenset[str]]
     max_width: ClassVar[int] = 1024
+    any_version: ClassVar[bool] = True
 
     def __init__(self, mlir: str | None = None) -> None:
-        self._tools = MlirTools(*self.runtime, mlir=mlir)
+        self._tools = MlirTools(*self.runtime, mlir=mlir, any_version=self.any_version)
         self.version = self._tools.version
 
     # --- cases --------------------------------------------------------------------------------------------------------
@@ -415,6 +416,8 @@ MATH_PASSES: Mapping[str, tuple[str, ...]] = {
 class MlirMath(MlirNative):
     """Math ops after one pass. An op that the pass does not change has no answer."""
 
+    any_version = False
+
     def __init__(self, name: str, mlir: str | None = None) -> None:
         self.name = name
         self.own = MATH_PASSES[name][0]
@@ -508,7 +511,7 @@ class TensorRunner:
 
     def __init__(self, stage: str = "loops", mlir: str | None = None) -> None:
         self.name = NAME
-        self._tools = MlirTools(mlir=mlir)
+        self._tools = MlirTools(mlir=mlir, any_version=True)
         self.version = self._tools.version
         self._pipeline = pipeline(stage, BEFORE, AFTER)
 

@@ -125,10 +125,10 @@ class Form:
         assert op.definition is not None
         text, forms = "", _forms_of(op.definition, self.clauses)
         for name, form in forms.items():
-            value = op.properties.get(name)
+            value, prop = op.properties.get(name), op.definition.property_named(name)
             if value is None:
-                # MLIR prints a space for an absent property that has a directive.
-                text += " "
+                # MLIR prints a space for an absent property that has a directive. Not all builds have the late ones.
+                text += "" if prop is not None and prop.late else " "
             elif isinstance(value, EnumAttr):
                 text += "" if _is_default(op.definition, name, value) else f" {name}<{value.keywords}>"
             else:
