@@ -28,12 +28,13 @@ from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.tosa.products import known_sizes
 from halfulp.interp.dialects.tosa.rules import maker, number, truth
-from halfulp.interp.dialects.tosa.types import ShapeType
+from halfulp.interp.dialects.tosa.types import MXINT8, ShapeType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
@@ -55,9 +56,10 @@ _EXACT = replace(SPEC, reduction_order="exact")
 class TosaVerdict:
     """The verdict on one result of an operator of TOSA.
 
-    ``op``: its name. ``rule``: the name of its rule, which the page on TOSA explains; "exact" and "inexact" (RESCALE
-    with INEXACT_ROUND) are others. ``wrong``: the elements beyond their bounds. ``least``, ``most``: the bounds, as
-    f64; if the result must be exact, both are the expected number, and NaN for integers of more than 52 bits.
+    ``op``: its name. ``rule``: the name of its rule, which the page on TOSA explains; "exact", "inexact" (RESCALE
+    with INEXACT_ROUND) and "to-blocks" (CAST_TO_BLOCK_SCALED) are others. ``wrong``: the elements beyond their bounds.
+    ``least``, ``most``: the bounds, as f64; if the result must be exact, both are the expected number, and NaN for
+    integers of more than 52 bits.
     ``whole``: what is wrong with the errors of all elements together, in words; empty if nothing is.
     """
 
@@ -417,7 +419,7 @@ def _magnitudes(op: Operation, operands: Sequence[Value]) -> list[Value]:
 
 def _dot_product(asked: Asked) -> Limits:
     op, operands, fmt = asked.op, asked.operands, asked.format
-    of, absolute = _range_of(fmt), _magnitudes(op, operands)
+    absolute = _magnitudes(op, operands)
     if op.name in _TRANSFORMS:
         parts = [_numbers(value) for value in operands]
         reference = _transformed(op, parts, asked.result, False)
@@ -431,11 +433,18 @@ def _dot_product(asked: Asked) -> Limits:
     acc_format = acc.type.format if isinstance(acc, at.TypeAttr) and isinstance(acc.type, ty.FloatType) else fmt
     size = ceil(_kernel_size(op, operands) / 2 ** ((acc_format.mantissa_bits - fmt.mantissa_bits) / 2))
     size += op.name in _CONVOLUTIONS and bool(np.abs(_numbers(operands[2])).max() > 0)
-    most, variance = 2.0 * size, 4 * 0.4 * size
-    if asked.source.name in _SMALL and acc_format.name == "f32":
+    small = asked.source.name in _SMALL and acc_format.name == "f32"
+    return _of_sums(fmt, reference, bound, size, small, 3.0 if asked.source.name == "f32" else 1.0)
+
+
+def _of_sums(fmt: FloatFormat, reference: Floats, bound: Floats, size: int, small: bool, factor: float = 1.0) -> Limits:
+    """Return the limits of dot products. ``bound``: the sums of the absolute values of ``size`` products each.
+    ``small``: factors of up to 8 bits are summed in f32. ``factor``: of the largest error.
+    """
+    of = _range_of(fmt)
+    most, variance = 2.0 * size * factor, 4 * 0.4 * size
+    if small:
         most, variance = 2.0 * max(size, min(size, 64) << 10), 4 * 0.4 * max(size, min(size, 64) << 20)
-    elif asked.source.name == "f32":
-        most = 3.0 * most
     with np.errstate(over="ignore", invalid="ignore"):
         reach = bound * (1 + most * 2.0 ** (-1 - of.fraction))
         unit = np.maximum(bound * 2.0 ** (-1 - of.fraction), of.least_normal)
@@ -444,6 +453,91 @@ def _dot_product(asked: Asked) -> Limits:
     free = np.isnan(bound) | (of.infinity & (reach >= limit))
     error = np.where(free, np.inf, np.where(bound == 0, 0.0, unit * most))
     return Limits(reference, error, error, free & ~np.isnan(reference), unit, variance)
+
+
+# --- blocks with scales -----------------------------------------------------------------------------------------------
+
+
+def _elements(value: Value) -> tuple[Floats, float]:
+    """Return the elements of blocks, and the smallest normal number of their type."""
+    if value.element_type == MXINT8:
+        return value.bits.view(np.int8) / 64, 1 / 64
+    element = value.element_type
+    assert isinstance(element, ty.FloatType)
+    return _numbers(value), _range_of(element.format).least_normal
+
+
+def _without_blocks(op: Operation) -> Operation:
+    """Return the operator on floats without scales: matmul_t or conv2d."""
+    rank = 3 if op.name == "tosa.matmul_t_block_scaled" else 4
+    tensor, one, words = f"tensor<{'?x' * rank}f32>", "tensor<1xf32>", ""
+    bias = ["%c"] * (rank == 4)
+    if bias:
+        numbers = {name: ", ".join(map(str, known_sizes(op, name))) for name in ("pad", "stride", "dilation")}
+        arrays = [f"{name} = array<i64: {listed}>" for name, listed in numbers.items()]
+        words = f" {{acc_type = f32, {', '.join(arrays)}}}"
+    names, types = ["%a", "%b", *bias, "%y", "%z"], [tensor, tensor, *["tensor<?xf32>"] * len(bias), one, one]
+    arguments = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, types, strict=True))
+    name = "tosa.conv2d" if bias else "tosa.matmul_t"
+    line = f"%0 = {name} {', '.join(names)}{words} : ({', '.join(types)}) -> {tensor}"
+    text = f"func.func @f({arguments}) -> {tensor} {{\n{line}\nreturn %0 : {tensor}\n}}"
+    return next(found for found in parse_module(text).body[0].walk() if found.name == name)
+
+
+def _scaled_product(asked: Asked) -> Limits:
+    """The rule of dot products of elements with scales, which are multiplied first."""
+    operands, plain = asked.operands, _without_blocks(asked.op)
+    block, signed, absolute = _block_size(asked.op), list[Value](), list[Value]()
+
+    def add(numbers: Floats, least: float, scales: Floats) -> None:
+        for values, given in ((signed, numbers), (absolute, np.maximum(np.abs(numbers), least))):
+            found = np.asarray(given * scales, np.float64)
+            values.append(Value(ty.TensorType(found.shape, _F64), found.view(np.uint64)))
+
+    for place in (0, 2):
+        add(*_elements(operands[place]), np.repeat(_numbers(operands[place + 1]), block, axis=-1))
+    if len(operands) > 4:
+        add(_numbers(operands[4]), _range_of(asked.format).least_normal, np.ones(1))
+    for values in signed, absolute:
+        values += [Value(ty.TensorType((1,), _F64), np.zeros(1, np.uint64))] * 2
+    reference, bound = (_numbers(_run(plain, values, True)[0]) for values in (signed, absolute))
+    size = prod(operands[2].shape[1 if len(operands) > 4 else 2 :])
+    if len(operands) > 4:
+        bound = np.where(_unread(plain, signed), np.nan, bound)
+        size += bool(np.abs(_numbers(operands[4])).max() > 0)
+    return _of_sums(asked.format, reference, bound, size, asked.format.name == "f32")
+
+
+def _divided_into_blocks(op: Operation, operands: Sequence[Value], results: Sequence[Value]) -> tuple[TosaVerdict, ...]:
+    """The rule of cast_to_block_scaled (tosa_reference_check_scale): a scale is within an ulp, and the elements within
+    one of the number divided by the scale that was found, two for f8E4M3FN. The draft takes the ulp of the element
+    that was found, which would be 0 for a small number that is rounded to zero; here it is that of the number.
+    """
+    expected = _run(op, operands, False)
+    for place, (value, right) in enumerate(zip(results, expected, strict=True)):
+        if value.shape != right.shape:
+            raise InputError(f"result {place} of '{op.name}' has the shape {right.shape}, not {value.shape}")
+    block, source, scales = _block_size(op), _numbers(operands[0]), _numbers(results[1])
+    right = _numbers(expected[1])
+    scale_format = _format_of(results[1])
+    good, least, most = within(scale_format, scales, Limits(right, right, right, np.isnan(right)))
+    with np.errstate(invalid="ignore"):
+        reference = source / np.repeat(scales, block, axis=-1)
+    if results[0].element_type == MXINT8:
+        fmt, numbers = ty.F("f32").format, (results[0].bits.view(np.int8) / 64).astype(np.float64)
+        error = np.full(numbers.shape, 1 / 64)
+    else:
+        fmt, numbers = _format_of(results[0]), _numbers(results[0])
+        error = _ulp(fmt, reference) * (2 if fmt.name == "f8E4M3FN" else 1)
+    fits, low, high = within(fmt, numbers, Limits(reference, error, error))
+    fits = (fits & np.repeat(good, block, axis=-1)) | np.repeat(np.isnan(right), block, axis=-1)
+    return TosaVerdict(op.name, "to-blocks", ~fits, low, high), TosaVerdict(op.name, "to-blocks", ~good, least, most)
+
+
+def _format_of(value: Value) -> FloatFormat:
+    element = value.element_type
+    assert isinstance(element, ty.FloatType)
+    return element.format
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
@@ -512,6 +606,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "BILINEAR: 20 units and 0.6 % of the largest absolute value; else exact", ("resize",), _resized
         ),
         "from-blocks": Rule("an ulp of the number without its scale", ("cast_from_block_scaled",), _blocks),
+        "scaled-product": Rule(
+            "as types of 8 bits that are summed in f32 (below), after the elements are multiplied by their scales",
+            ("matmul_t_block_scaled", "conv2d_block_scaled"),
+            _scaled_product,
+        ),
         "dot-product": Rule(
             "2 k half units of the sum of the absolute values of the products (6 k if these are of f32, more for "
             "types of 8 bits summed in f32), and the mean of the squares of these errors at most 1.6 k",
@@ -530,9 +629,7 @@ times the magnitude that the rule names, else that of the result.
 _RULE_OF: Mapping[str, str] = MappingProxyType(
     {f"tosa.{operator}": name for name, rule in RULES.items() for operator in rule.operators}
 )
-_UNKNOWN = frozenset(
-    f"tosa.{name}" for name in ("cast_to_block_scaled", "matmul_t_block_scaled", "conv2d_block_scaled", "custom")
-)
+_UNKNOWN = frozenset(("tosa.custom",))
 _CONSTANTS = frozenset(("tosa.const", "tosa.const_shape", "arith.constant", "func.return"))
 
 
@@ -650,6 +747,8 @@ def _flushed(value: Value) -> Value:
 def _judged(
     op: Operation, operands: Sequence[Value], results: Sequence[Value], test_set: int | None
 ) -> tuple[TosaVerdict, ...]:
+    if op.name == "tosa.cast_to_block_scaled":
+        return _divided_into_blocks(op, operands, results)
     found = []
     exact: tuple[Value, ...] | None = None
     for place, value in enumerate(results):

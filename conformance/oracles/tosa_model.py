@@ -45,10 +45,11 @@ _PACKAGE = "tosa-tools"
 _FLOATS: Mapping[str, Any] = MappingProxyType(
     {
         "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-        "f8E5M2": np.uint8,
+        "f8E5M2": np.uint8, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu, "f6E2M3FN": np.uint8, "f6E3M2FN": np.uint8,
+        "f4E2M1FN": np.uint8,
     }
 )  # fmt: skip
-"""The dtypes of the files by the name of the format."""
+"""The dtypes of the files by the name of the format. Elements of less than 8 bits are packed along the last axis."""
 _INTEGERS: Mapping[int, Any] = MappingProxyType(
     {1: np.bool_, 4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32, 48: np.int64, 64: np.int64}
 )
@@ -222,11 +223,23 @@ def _groups(case: OpCase, columns: Sequence[Codes], wanted: Mask) -> Iterator[Ma
         yield wanted & (keys == key).all(axis=1)
 
 
+def _packed(codes: Codes, width: int) -> Any:
+    """Return codes of ``width`` bits, which fill whole bytes along the last axis, without the unused bits."""
+    fields = np.unpackbits(codes[..., np.newaxis], axis=-1, count=width, bitorder="little")
+    return np.packbits(fields.reshape(*codes.shape[:-1], -1), axis=-1, bitorder="little")
+
+
+def _unpacked(packed: Any, width: int) -> Codes:
+    fields = np.unpackbits(packed, axis=-1, bitorder="little").reshape(*packed.shape[:-1], -1, width)
+    return np.asarray(np.packbits(fields, axis=-1, bitorder="little")[..., 0])
+
+
 def _array(value: Value) -> Any:
     """Return a value as an array of a file."""
     element = value.element_type
     if isinstance(element, ty.FloatType):
-        return value.bits.view(_FLOATS[element.format.name])
+        codes = value.bits if element.format.bits >= 8 else _packed(value.bits, element.format.bits)
+        return codes.view(_FLOATS[element.format.name])
     width = width_of(element)
     if width == 1:
         return value.bits.astype(np.bool_)
@@ -239,6 +252,7 @@ def _value(array: Any, type_: ty.Type) -> Value:
     dtype = storage_dtype(width_of(element))
     if isinstance(element, ty.FloatType):
         bits = np.ascontiguousarray(array).view(dtype)
+        bits = bits if element.format.bits >= 8 else _unpacked(bits, element.format.bits)
     else:
         bits = array.astype(np.int64).astype(np.uint64) & np.uint64((1 << width_of(element)) - 1)
     shape = () if ty.shape_of(type_) == () else bits.shape

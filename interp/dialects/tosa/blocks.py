@@ -10,8 +10,10 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, storage_dtype
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.stablehlo.windows import Window
 from halfulp.interp.dialects.tosa.evaluating import checked, unsupported
 from halfulp.interp.dialects.tosa.images import Arithmetic, all_poison, made_value
+from halfulp.interp.dialects.tosa.products import known_sizes
 from halfulp.interp.dialects.tosa.types import MXINT8
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
@@ -159,5 +161,49 @@ def matmul_t(op: Operation, settings: Settings) -> Function:
                 part = unit.add(part, unit.multiply(rows[..., place], columns[..., place]))
             total = unit.add(total, unit.multiply(part, scales[..., start // block]))
         return (made_value(run, made, total, all_poison(operands, shape, 0)),)
+
+    return run_op
+
+
+def conv2d(op: Operation, settings: Settings) -> Function:
+    """Return the function of a convolution: at each place of the window that is inside of the input, each block is
+    added as in `matmul_t`. The scales of the input are those of the elements, as in Arm's reference model; the pseudo
+    code reads them at the first place of the window.
+    """
+    block, target = block_size(op), _format(op, op.results[0].type)
+    profile, unit = settings.profile, Arithmetic(target.format, settings.profile)
+    types = [ty.element_type(value.type) for value in op.operands[:5]]
+    pads, strides, dilations = (known_sizes(op, name) for name in ("pad", "stride", "dilation"))
+
+    def run_op(run: Run, operands: Operands) -> tuple[Any, ...]:
+        one, one_scale, other, other_scale, bias = (
+            _converted(op, value.bits, type_, target, profile)
+            for value, type_ in zip(operands, types, strict=False)
+        )  # fmt: skip
+        kernel = other.shape[1:3]
+        window = Window(tuple(kernel), strides, (1, 1), dilations, pads[::2], pads[1::2])
+        sides = window.places(one.shape[1:3])
+        shape = (one.shape[0], *sides, other.shape[0])
+        made = checked(op, shape, settings)
+        total = np.zeros(shape, storage_dtype(target.format.bits))
+        for place in np.ndindex(kernel):
+            read = [
+                np.arange(sides[axis]) * strides[axis] + place[axis] * dilations[axis] - pads[2 * axis]
+                for axis in (0, 1)
+            ]
+            inside = [(each >= 0) & (each < one.shape[1 + axis]) for axis, each in enumerate(read)]
+            rows, columns = (each.clip(0, one.shape[1 + axis] - 1) for axis, each in enumerate(read))
+            index = (slice(None), rows[:, np.newaxis], columns[np.newaxis])
+            data, weights = one[index][..., np.newaxis, :], other[:, *place]
+            scales = unit.multiply(one_scale[index][..., np.newaxis, :], other_scale[:, *place])
+            found = total
+            for start in range(0, one.shape[3], block):
+                part = np.zeros(shape, total.dtype)
+                for channel in range(start, start + block):
+                    part = unit.add(part, unit.multiply(data[..., channel], weights[..., channel]))
+                found = unit.add(found, unit.multiply(part, scales[..., start // block]))
+            total = np.where(np.outer(*inside)[:, :, np.newaxis], found, total)
+        total = unit.add(total, np.broadcast_to(bias, shape))
+        return (made_value(run, made, total, all_poison(operands[:5], shape, 0)),)
 
     return run_op

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.tosa.attributes import (
@@ -16,7 +16,7 @@ from halfulp.interp.dialects.tosa.attributes import (
     RESIZE_MODE,
     flag,
 )
-from halfulp.interp.dialects.tosa.blocks import block_size, matmul_t
+from halfulp.interp.dialects.tosa.blocks import block_size, conv2d, matmul_t
 from halfulp.interp.dialects.tosa.compliance import is_known
 from halfulp.interp.dialects.tosa.conversions import BLOCK_FORM, BLOCKS
 from halfulp.interp.dialects.tosa.elementwise import PLAIN
@@ -58,7 +58,7 @@ from halfulp.interp.dialects.tosa.types import (
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.evaluators import OnValues
 
 _ZERO_POINTS = {"input_zp": SCALAR_INT_OR_FLOAT, "weight_zp": SCALAR_INT_OR_FLOAT}
@@ -75,9 +75,10 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _at_least(op: Operation, name: str, words: str, least: int) -> str | None:
-    found = values_of(op, name)
-    return None if min(found) >= least else f"expect all {words} values to be >= {least}, got {_listed(found)}"
+def _at_least(found: Sequence[int] | None, words: str, least: int) -> str | None:
+    if found is None or min(found) >= least:
+        return None
+    return f"expect all {words} values to be >= {least}, got {_listed(found)}"
 
 
 # --- convolutions -----------------------------------------------------------------------------------------------------
@@ -129,27 +130,30 @@ def _sizes_of_conv(first: int, *names: str) -> Rule:
     """Return the rule for the sizes of a convolution. ``first``: the first axis of the window in the weights."""
 
     def check(op: Operation) -> str | None:
-        found = (
-            _at_least(op, "pad", "padding", 0)
-            or _at_least(op, "stride", "stride", 1)
-            or _at_least(op, "dilation", "dilation", 1)
-        )
-        given, window, made = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
-        if found is not None or made is None:
-            return found
-        pads, strides, dilations = (values_of(op, each) for each in ("pad", "stride", "dilation"))
-        for index, name in enumerate(names if given is not None and window is not None else ()):
-            assert given is not None
-            assert window is not None
-            found = _conv_size(
-                name, given[index + 1], window[first + index], made[index + 1], pads[2 * index : 2 * index + 2],
-                strides[index], dilations[index],
-            )  # fmt: skip
-            if found is not None:
-                return found
-        return _bias_fits(op)
+        return _steps_fit(
+            op, op.operands[1], first, names, *(values_of(op, each) for each in ("pad", "stride", "dilation"))
+        ) or _bias_fits(op, op.operands[2])
 
     return check
+
+
+def _steps_fit(
+    op: Operation, weight: SSAValue, first: int, names: Sequence[str], pads: Sequence[int] | None,
+    strides: Sequence[int] | None, dilations: Sequence[int] | None,
+) -> str | None:  # fmt: skip
+    """Say what is wrong with the steps of a window, of which None are not known."""
+    found = _at_least(pads, "padding", 0) or _at_least(strides, "stride", 1) or _at_least(dilations, "dilation", 1)
+    given, window, made = shape(op.operands[0]), shape(weight), shape(op.results[0])
+    if found is not None or not (given and window and made and pads and strides and dilations):
+        return found
+    for index, name in enumerate(names):
+        found = _conv_size(
+            name, given[index + 1], window[first + index], made[index + 1], pads[2 * index : 2 * index + 2],
+            strides[index], dilations[index],
+        )  # fmt: skip
+        if found is not None:
+            return found
+    return None
 
 
 def _conv_size(
@@ -171,8 +175,8 @@ def _conv_size(
     return None
 
 
-def _bias_fits(op: Operation) -> str | None:
-    bias, made = shape(op.operands[2]), shape(op.results[0])
+def _bias_fits(op: Operation, operand: SSAValue) -> str | None:
+    bias, made = shape(operand), shape(op.results[0])
     if bias is None or made is None or bias[0] is None or made[-1] is None or bias[0] in (1, made[-1]):
         return None
     return f"bias channels expected to be equal to output channels ({made[-1]}) or 1, got {bias[0]}"
@@ -227,7 +231,7 @@ def _sizes_of_transpose_conv(op: Operation) -> str | None:
                 f"out_pad_{after} + K{letter}, but got {wanted} != ({size} - 1) * {strides[index]} + {low} + {high} + "
                 f"{kernel}"
             )
-    return _bias_fits(op)
+    return _bias_fits(op, op.operands[2])
 
 
 declare(
@@ -242,10 +246,48 @@ declare(
     properties=(_ACC, LOCAL_BOUND, d.Property("out_pad", ARRAY_4), d.Property("stride", ARRAY_2)),
     evaluate=convolution(False, True),
 )
+
+
+def _same_letters(
+    values: Sequence[SSAValue], layouts: Sequence[str], names: Sequence[str], words: Mapping[str, str]
+) -> tuple[dict[str, int | None], str | None]:
+    """Return the sizes by the letters of layouts, and what is wrong if two sizes of one letter differ."""
+    sizes: dict[str, int | None] = dict.fromkeys(words)
+    for value, letters, name in zip(values, layouts, names, strict=False):
+        for letter, size in zip(letters, shape(value) or (), strict=False):
+            known = sizes[letter]
+            if known is None:
+                sizes[letter] = size
+            elif size is not None and size != known:
+                return sizes, f"expected {words[letter]} of {name} to match size {known}, got {size}"
+    return sizes, None
+
+
+_SCALED_SIZES: Mapping[str, str] = {
+    "N": "batch size", "H": "input height", "W": "input width", "C": "input channels", "B": "input channel blocks",
+    "O": "output channels", "K": "kernel height", "L": "kernel width",
+}  # fmt: skip
+
+
+def _scaled_convolution(op: Operation) -> str | None:
+    names = ("input_data", "input_scale", "weight_data", "weight_scale")
+    sizes, found = _same_letters(op.operands, ("NHWC", "NHWB", "OKLC", "OKLB"), names, _SCALED_SIZES)
+    channels, scales, block = sizes["C"], sizes["B"], block_size(op)
+    if found is not None:
+        return found
+    if channels is not None and channels % block:
+        return f"expect IC to be a multiple of block size, got IC={channels}, block_size={block}"
+    if channels is not None and scales is not None and scales != channels // block:
+        return f"expect scale operands dimension 2 to equal IC/block_size ({channels}/{block}), got {scales}"
+    steps = map(constant_shape, op.operands[5:])
+    return _steps_fit(op, op.operands[2], 1, ("height", "width"), *steps) or _bias_fits(op, op.operands[4])
+
+
 declare(
     "conv2d_block_scaled",
     BLOCK_FORM,
     resolvable,
+    _scaled_convolution,
     operands={
         "input_data": MX_VALUES_4D, "input_scale": MX_SCALES_4D, "weight_data": MX_VALUES_4D,
         "weight_scale": MX_SCALES_4D, "bias": TENSOR_1D, "pad": SHAPE_4, "stride": SHAPE_2, "dilation": SHAPE_2,
@@ -253,6 +295,7 @@ declare(
     results={"output": TENSOR_4D},
     properties=(BLOCKS,),
     since=d.Schema.LLVM24,
+    evaluate=OnValues(conv2d),
 )  # fmt: skip
 
 # --- pools ------------------------------------------------------------------------------------------------------------
@@ -260,9 +303,9 @@ declare(
 
 def _sizes_of_pool(op: Operation) -> str | None:
     found = (
-        _at_least(op, "kernel", "kernel", 1)
-        or _at_least(op, "stride", "stride", 1)
-        or _at_least(op, "pad", "padding", 0)
+        _at_least(values_of(op, "kernel"), "kernel", 1)
+        or _at_least(values_of(op, "stride"), "stride", 1)
+        or _at_least(values_of(op, "pad"), "padding", 0)
     )
     if found is not None:
         return found
@@ -409,17 +452,11 @@ def _scaled_factors(op: Operation) -> str | None:
     found = alike(op.operands[0], op.operands[2], "A_data", "B_data")
     if found is not None:
         return found
-    sizes: dict[str, int | None] = dict.fromkeys("NDHWCM")
+    names = ("a_data", "a_scale", "b_data", "b_scale")
     words = {"N": "batch", "D": "batch", "H": "height", "W": "width", "C": "channels", "M": "C/block_size"}
-    for value, letters, name in zip(op.operands, ("NHC", "NHM", "DWC", "DWM"), (
-        "a_data", "a_scale", "b_data", "b_scale",
-    ), strict=True):  # fmt: skip
-        for letter, size in zip(letters, shape(value) or (), strict=False):
-            known = sizes[letter]
-            if known is None:
-                sizes[letter] = size
-            elif size is not None and size != known:
-                return f"expected {words[letter]} of {name} to match size {known}, got {size}"
+    sizes, found = _same_letters(op.operands, ("NHC", "NHM", "DWC", "DWM"), names, words)
+    if found is not None:
+        return found
     batch, second, block = sizes["N"], sizes["D"], block_size(op)
     if batch is not None and second is not None and second not in (1, batch):
         return f"expect B matrix batch size to be broadcast compatible with A, got D={second} vs N={batch}"

@@ -276,3 +276,63 @@ def test_the_reference_model_answers_verify(capfd: pytest.CaptureFixture[str]) -
     codes = [main([*arguments, *more]) for more in ([], ["--bounds=tosa"])]
     assert codes == [1, 0]
     assert "known: within the bounds of TOSA: " in capfd.readouterr().out
+
+
+# --- blocks that share a scale ----------------------------------------------------------------------------------------
+
+
+def _cast_to(element: str) -> str:
+    return f"""
+func.func @f(%x: tensor<1x32xf32>) -> (tensor<1x32x{element}>, tensor<1x1xf8E8M0FNU>) {{
+  %d, %s = tosa.cast_to_block_scaled %x {{block_size = BLOCK_SIZE_32}} :
+    (tensor<1x32xf32>) -> (tensor<1x32x{element}>, tensor<1x1xf8E8M0FNU>)
+  return %d, %s : tensor<1x32x{element}>, tensor<1x1xf8E8M0FNU>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("data", "scale", "ok"),
+    [
+        # 3, and zeros: f8E5M2 has 2 bits of mantissa, so with the scale 2^-14 the ulp of 3 * 2^14 is 2^13.
+        (3 * 2.0**14, 2.0**-14, (True, True)),
+        (3.5 * 2.0**14, 2.0**-14, (True, True)),
+        (2 * 2.0**14, 2.0**-14, (False, True)),
+        (3 * 2.0**13, 2.0**-13, (True, True)),  # the double of the scale is still an ulp from it
+        (3 * 2.0**12, 2.0**-12, (False, False)),
+    ],
+)
+def test_a_cast_to_blocks_is_judged_by_the_scale_that_was_found(
+    data: float, scale: float, ok: tuple[bool, bool]
+) -> None:
+    x = np.zeros((1, 32), np.float32)
+    x[0, 5] = 3.0
+    found = np.zeros((1, 32))
+    found[0, 5] = data
+    elements, scales = hu.convert(found, "f8E5M2"), hu.convert([[scale]], "f8E8M0FNU")
+    verdicts = hu.tosa_verdict(_cast_to("f8E5M2"), x, results=(elements, scales))
+    assert tuple(verdict.ok for verdict in verdicts) == ok
+    assert verdicts[0].rule == "to-blocks"
+
+
+def test_products_of_blocks_are_sums_of_scaled_elements() -> None:
+    """One product of 1.5 * 2 by 2 * 4, and 31 of zeros: 24. The unit is 2^-24 of 24, and of the smallest normal
+    numbers; 32 products of floats of 8 bits have 2 * 32 * 2^10 units.
+    """
+    program = """
+func.func @f(%a: tensor<1x1x32xf8E5M2>, %s: tensor<1x1x1xf8E8M0FNU>, %b: tensor<1x1x32xf8E5M2>,
+             %t: tensor<1x1x1xf8E8M0FNU>) -> tensor<1x1x1xf32> {
+  %0 = tosa.matmul_t_block_scaled %a, %s, %b, %t {block_size = BLOCK_SIZE_32} : (tensor<1x1x32xf8E5M2>,
+    tensor<1x1x1xf8E8M0FNU>, tensor<1x1x32xf8E5M2>, tensor<1x1x1xf8E8M0FNU>) -> tensor<1x1x1xf32>
+  return %0 : tensor<1x1x1xf32>
+}"""
+    one, other = np.zeros((1, 1, 32)), np.zeros((1, 1, 32))
+    one[0, 0, 3], other[0, 0, 3] = 1.5, 2.0
+    given = [hu.convert(one, "f8E5M2"), hu.convert([[[2.0]]], "f8E8M0FNU")]
+    given += [hu.convert(other, "f8E5M2"), hu.convert([[[4.0]]], "f8E8M0FNU")]
+    least = (2.0**-14) ** 2 * 31 * 8
+    reach = (24 + least) * 2.0**-24 * 2 * 32 * 1024
+    for error, ok in ((0.99, True), (1.01, False)):
+        (verdict,) = hu.tosa_verdict(program, *given, results=np.full((1, 1, 1), 24 + error * reach, np.float32))
+        assert verdict.wrong.any() != ok
+        assert verdict.rule == "scaled-product"
+    assert hu.run(program, *given)[0].numpy().item() == 24

@@ -460,6 +460,41 @@ def test_blocks_share_a_scale() -> None:
     assert back.numpy()[0, 32:35].tolist() == [8.0, 4.0, 0.0]
 
 
+_SCALED = """func.func @f(%a: tensor<1x2x1x32xf8E5M2>, %s: tensor<1x2x1x1xf8E8M0FNU>, %w: tensor<1x2x1x32xf8E5M2>,
+                     %t: tensor<{scales}x1xf8E8M0FNU>, %b: tensor<1xf32>) -> tensor<1x2x1x1xf32> {{
+  %p = tosa.const_shape {{values = dense<[{pad}]> : tensor<4xindex>}} : () -> !tosa.shape<4>
+  %o = tosa.const_shape {{values = dense<1> : tensor<2xindex>}} : () -> !tosa.shape<2>
+  %0 = tosa.conv2d_block_scaled %a, %s, %w, %t, %b, %p, %o, %o {{block_size = BLOCK_SIZE_32}} :
+    (tensor<1x2x1x32xf8E5M2>, tensor<1x2x1x1xf8E8M0FNU>, tensor<1x2x1x32xf8E5M2>, tensor<{scales}x1xf8E8M0FNU>,
+     tensor<1xf32>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x2x1x1xf32>
+  return %0 : tensor<1x2x1x1xf32>
+}}"""
+
+
+def test_a_convolution_of_blocks_has_the_scales_of_its_elements() -> None:
+    """The first place of the window is in the padding for the first result: 2 * 3 of the first row, by its scales 4
+    and 2 and the second row of the weights; then both rows, the second one with the scale 8.
+    """
+    given, weights = np.zeros((1, 2, 1, 32)), np.zeros((1, 2, 1, 32))
+    given[0, :, 0, 7] = 2, 5
+    weights[0, :, 0, 7] = 1, 3
+    operands = [hu.convert(given, "f8E5M2"), hu.convert([[[[4.0]], [[8.0]]]], "f8E8M0FNU")]
+    operands += [hu.convert(weights, "f8E5M2"), hu.convert([[[[1.0]], [[2.0]]]], "f8E8M0FNU"), np.float32([0.5])]
+    (found,) = hu.run(_SCALED.format(scales="1x2x1", pad="1, 0, 0, 0"), *operands)
+    assert found.numpy().reshape(-1).tolist() == [2 * 3 * 4 * 2 + 0.5, 2 * 1 * 4 * 1 + 5 * 3 * 8 * 2 + 0.5]
+
+
+@each_row(
+    ({"scales": "1x1x1"}, "expected kernel height of weight_scale to match size 2, got 1"),
+    ({"pad": "-1, 0, 0, 0"}, "expect all padding values to be >= 0, got -1, 0, 0, 0"),
+    ({"pad": "2, 0, 0, 0"}, "calculated output height did not match expected: calculated=3, expected=2"),
+)
+def test_the_rules_of_a_convolution_of_blocks(changed: dict[str, str], message: str) -> None:
+    with pytest.raises(hu.VerifyError) as broken:
+        hu.parse(_SCALED.format(**{"scales": "1x2x1", "pad": "1, 0, 0, 0", **changed}))
+    assert broken.value.message.partition(" op ")[2] == message
+
+
 def test_resize_of_integers_is_exact() -> None:
     text = """func.func @f(%x: tensor<1x2x2x1xi8>) -> tensor<1x4x4x1xi32> {
   %s = tosa.const_shape {values = dense<[4, 2, 4, 2]> : tensor<4xindex>} : () -> !tosa.shape<4>
