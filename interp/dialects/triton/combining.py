@@ -502,6 +502,14 @@ def _prefixes(op: Operation, links: Links, state: Sequence[Codes]) -> list[Codes
     return [np.concatenate(each) for each in zip(*rows, strict=True)]
 
 
+def in_sequence(op: Operation, compiler: Compiler) -> Links | None:
+    """Return the region of a reduction or scan that combines one element after the other, on codes; None for the order
+    of a layout, and if an op needs more than codes.
+    """
+    ordered = target_of(op) is not None and encoding_of(op.operands[0].type) is not None
+    return None if ordered else _on_codes(op, compiler)
+
+
 class _Folding:
     """A reduction or a scan that combines the elements along an axis one after the other."""
 

@@ -4,7 +4,7 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
@@ -35,11 +35,15 @@ from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumula
 # --- products ---------------------------------------------------------------------------------------------------------
 
 
-def _multiplied(op: Operation, run: Run, instruction: Instruction, operands: Sequence[Codes], c: Codes) -> Codes:
-    """Return A * B + C as the model of an instruction computes it. Raises Unsupported if it does not."""
+def _multiplied(op: Operation, run: Run | None, instruction: Instruction, operands: Sequence[Codes], c: Codes) -> Codes:
+    """Return A * B + C as the model of an instruction computes it. ``run``: where the products count as steps.
+
+    Raises Unsupported if the model does not compute it.
+    """
     a, b, *scales = operands
     tile, model = instruction
-    run.charge(op, prod(a.shape) * b.shape[-1])
+    if run is not None:
+        run.charge(op, prod(a.shape) * b.shape[-1])
     if a.shape[-1] % max(len(tile.order or ()), tile.shape[2]):
         raise unsupported(op, f"a depth of {a.shape[-1]}, less than that of the instruction, is not run")
     of_a, of_b = scales or (None, None)
@@ -79,38 +83,60 @@ def _check_elements(op: Operation) -> tuple[str, str, str]:
     return a, b, c
 
 
+class Dot:
+    """A dot on codes. ``joins``: whether dots that follow one another along K, each of which adds to the result of the
+    one before, are one dot: the unit adds its instructions to the same register.
+    """
+
+    def __init__(self, op: Operation, compiler: Compiler) -> None:
+        settings, names = compiler.settings, _check_elements(op)
+        target = target_of(op) if encoding_of(op.results[0].type) is not None else None
+        if target is None:
+            rows, columns = sizes_of(op.results[0].type)[-2:]
+            shape = (rows, columns, shape_of(op.operands[0].type)[-1])
+            tile = TileOp(op.name, names[0], names[1], names[2], names[2], shape)
+            instruction = Instruction(tile, settings.model)
+        else:
+            instruction = instruction_of(op, encoding_of(op.results[0].type), target, settings, names)
+        self.inexact = target is None and names[2] in FORMATS
+        self._op, self._names, self._instruction = op, names, instruction
+        self._promoted = _promotion(op, names)
+        exact = names[2] in FORMATS and instruction.model == "exact"
+        self.joins = target is not None and not self._promoted and not exact
+
+    @property
+    def key(self) -> Hashable:
+        """What dots have in common that compute the same."""
+        return self._instruction, self._names, self._promoted
+
+    def codes(self, a: Codes, b: Codes, c: Codes, run: Run | None = None) -> Codes:
+        """Return A * B + C. ``run``: where the products count as steps."""
+        op, names, instruction = self._op, self._names, self._instruction
+        sides = [
+            _as_read(codes, name, own)
+            for codes, name, own in zip((a, b), (instruction.tile.a, instruction.tile.b), names[:2], strict=True)
+        ]
+        if not self._promoted:
+            return _multiplied(op, run, instruction, sides, c)
+        codes = c
+        for first in range(0, sides[0].shape[-1], self._promoted):
+            part = slice(first, first + self._promoted)
+            some = [sides[0][..., part], sides[1][..., part, :]]
+            partial = _multiplied(op, run, instruction, some, np.zeros_like(c))
+            codes = fast.add(FORMATS[names[2]], partial, codes).codes
+        return codes
+
+
 def _dot(op: Operation, compiler: Compiler) -> Function:
-    settings, names = compiler.settings, _check_elements(op)
-    target = target_of(op) if encoding_of(op.results[0].type) is not None else None
-    if target is None:
-        rows, columns = sizes_of(op.results[0].type)[-2:]
-        shape = (rows, columns, shape_of(op.operands[0].type)[-1])
-        tile = TileOp(op.name, names[0], names[1], names[2], names[2], shape)
-        instruction = Instruction(tile, settings.model)
-    else:
-        instruction = instruction_of(op, encoding_of(op.results[0].type), target, settings, names)
-    inexact = target is None and names[2] in FORMATS
+    settings, product, record = compiler.settings, Dot(op, compiler), recording(op, compiler)
     types = [value.type for value in op.operands]
-    promoted, record = _promotion(op, names), recording(op, compiler)
 
     def dot(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         a, b, c, *used = [read_slot(op, run, slot, type_) for slot, type_ in zip(slots, types, strict=True)]
         a, b, c = alike(a, b, c)
-        sides = [
-            _as_read(value.bits, name, own)
-            for value, name, own in zip((a, b), (instruction.tile.a, instruction.tile.b), names[:2], strict=True)
-        ]
         c = _if_used(c, used[0]) if used else c
-        if promoted:
-            codes = c.bits
-            for first in range(0, sides[0].shape[-1], promoted):
-                part = slice(first, first + promoted)
-                some = [sides[0][..., part], sides[1][..., part, :]]
-                partial = _multiplied(op, run, instruction, some, np.zeros_like(c.bits))
-                codes = fast.add(FORMATS[names[2]], partial, codes).codes
-        else:
-            codes = _multiplied(op, run, instruction, sides, c.bits)
-        made = _finished(op, run, settings, codes, (a, b, c), inexact)
+        codes = product.codes(a.bits, b.bits, c.bits, run)
+        made = _finished(op, run, settings, codes, (a, b, c), product.inexact)
         return (made if record is None else record(run, a, b, c, made),)
 
     return dot

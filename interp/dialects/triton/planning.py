@@ -27,13 +27,14 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.triton import combining, memory
-from halfulp.interp.dialects.triton.combining import CodeRows, InLayout, Link
+from halfulp.interp.dialects.triton.combining import CodeRows, InLayout, Link, Links
 from halfulp.interp.dialects.triton.compiling import KernelCompiler
 from halfulp.interp.dialects.triton.contraction import Fused, Moved, Product, fused_step, moved_by
+from halfulp.interp.dialects.triton.dots import Dot
 from halfulp.interp.dialects.triton.evaluate import waves_of_unsigned
 from halfulp.interp.dialects.triton.local import WITHOUT_VALUES, Block, element_of, shape_of
 from halfulp.interp.dialects.triton.orders import Reduced
-from halfulp.interp.dialects.triton.rules import optional
+from halfulp.interp.dialects.triton.rules import integer_of, optional
 from halfulp.interp.dialects.triton.together import LaneKernelCompiler
 from halfulp.interp.dialects.triton.types import MemDescType
 from halfulp.interp.ir import types as ty
@@ -87,10 +88,19 @@ class Instance(NamedTuple):
     level: int
 
 
+class Fold(NamedTuple):
+    """A reduction or scan along an axis that combines one element after the other, from the last one if ``reverse``."""
+
+    links: Links
+    axis: int
+    keeps: bool
+    reverse: bool
+
+
 @dataclass(eq=False)
 class Node:
-    """An op that computes. ``kernel``: that of an op on elements; else ``step`` runs it over lanes, with the slots that
-    it reads and writes. ``reads``, ``results``: the types.
+    """An op that computes. ``kernel``: that of an op on elements; ``dot``: a dot; else ``step`` runs it over lanes,
+    with the slots that it reads and writes. ``reads``, ``results``: the types.
     """
 
     op: Operation
@@ -99,7 +109,16 @@ class Node:
     kernel: Kernel | None = None
     slots: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     step: Step | None = None
+    dot: Dot | None = None
+    fold: Fold | None = None
     instances: list[Instance] = field(default_factory=list)
+
+    @property
+    def described(self) -> bool:
+        """Whether it may become machine code."""
+        if self.fold is not None:
+            return all(link.kernel.words is not None for link in self.fold.links.links)
+        return self.kernel is not None and self.kernel.words is not None
 
 
 class Constants(NamedTuple):
@@ -258,7 +277,7 @@ _CONTROL = frozenset(
 _ATOMICS = frozenset(("tt.atomic_rmw",))
 _COMPUTED = frozenset(
     (
-        "tt.dot", "tt.dot_scaled", "ttng.warp_group_dot", "tt.reduce", "tt.scan", "tt.histogram", "tt.gather",
+        "tt.dot_scaled", "tt.reduce", "tt.scan", "tt.histogram", "tt.gather",
         "tt.clampf", "tt.elementwise_inline_asm", "ttg.fp4_to_fp", "amdg.scaled_upcast_fp4", "amdg.scaled_upcast_fp8",
         "math.exp",
     )
@@ -322,12 +341,13 @@ class Moving:
 class Computing:
     """An op that computes."""
 
-    def __init__(self, node: Callable[[], Node]) -> None:
-        self._make = node
+    def __init__(self, node: Callable[[], Node], key: Any = None) -> None:
+        """``key``: what ops that are one node have in common; None for an op that is one by itself."""
+        self._make, self._key = node, self if key is None else key
 
     def run(self, recorder: Recorder, run: Run, held: Sequence[Any]) -> list[Any]:
         """Return the contents of the slots of the results."""
-        node = recorder.node(self, self._make)
+        node = recorder.node(self._key, self._make)
         given = [_numbered(recorder, slot, type_) for slot, type_ in zip(held, node.reads, strict=True)]
         if node.kernel is None:
             if any(lost is not None and lost.any() for _, lost in given):
@@ -356,6 +376,30 @@ def elementwise(recorder: Recorder, node: Node, given: Sequence[tuple[Numbers, A
         whole[kept] = numbers
         found.append(Unknown(whole.reshape(shape), lost))
     return found
+
+
+class Multiplying:
+    """A dot."""
+
+    def __init__(self, op: Operation, dot: Dot) -> None:
+        self._types = [value.type for value in op.operands]
+        result = [op.results[0].type]
+        # The layouts of A and B do not count any more.
+        shapes = tuple([(shape_of(type_), element_of(type_)) for type_ in self._types[:3]])
+        self._computing = Computing(lambda: Node(op, self._types[:3], result, dot=dot), (dot.key, shapes))
+
+    def run(self, recorder: Recorder, run: Run, held: Sequence[Any]) -> list[Any]:
+        """Return the content of the slot of the result."""
+        a, b, c, *used = held
+        if used:
+            if isinstance(used[0], Unknown):
+                raise Unplannable("whether C takes part depends on the contents of memory")
+            value: Value = lift(used[0], self._types[3])
+            if value.poison is not None:
+                raise Unplannable("whether C takes part is poison")
+            if not value.bits.any():
+                c = Unknown(np.zeros(shape_of(self._types[2]), np.uint64), None)
+        return self._computing.run(recorder, run, (a, b, c))
 
 
 class Choosing:
@@ -608,10 +652,16 @@ class _OnNumbers(KernelCompiler):
         if op.name == "arith.select":
             kernel = evaluator.kernel
             return Choosing(op, lambda: Node(op, types, results, kernel))
+        if op.name in ("tt.dot", "ttng.warp_group_dot"):
+            return Multiplying(op, Dot(op, self))
         if op.name not in _COMPUTED:
             raise Unplannable(f"{op.name} takes elements of memory")
         step, reads, written = self._over_lanes.steps[op]
-        return Computing(lambda: Node(op, types, results, None, (reads, written), step))
+        fold: Fold | None = None
+        if isinstance(evaluator, OnRawSlots) and (links := combining.in_sequence(op, self)) is not None:
+            scan = op.name == "tt.scan"
+            fold = Fold(links, integer_of(op, "axis"), scan, scan and bool(integer_of(op, "reverse")))
+        return Computing(lambda: Node(op, types, results, None, (reads, written), step, None, fold))
 
 
 # --- recording --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.paths import gathering, llvm
+from halfulp.fp_formats.paths.words import Word
+from halfulp.interp.dialects.triton.combining import Links
 from halfulp.interp.dialects.triton.local import Block, element_of, shape_of
 from halfulp.interp.dialects.triton.planning import Instance, Node, Recorded, Recorder
 from halfulp.interp.dialects.triton.types import MemDescType
@@ -131,10 +134,83 @@ class _OnElements:
         return gathering.loop(self._kernel.words, inputs, [pool[places] for pool, places in self._written], refused)
 
 
+class _OverLanes:
+    """The executions of an op as lanes of a batch; a reduction or scan in sequence may be a loop of machine code."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        node: Node,
+        count: int,
+        operands: Sequence[_Operand],
+        written: Sequence[tuple[Codes, slice]],
+    ) -> None:
+        self._plan, self._node, self._operands, self._written = plan, node, operands, written
+        self._lanes = Lanes(np.arange(count), count)
+        self._given, self._made = (
+            [(count, *shape_of(type_)) for type_ in types] for types in (node.reads, node.results)
+        )
+        self.described = node.described
+
+    def __call__(self) -> None:
+        """Run the op over lanes."""
+        node, (reads, results) = self._node, self._node.slots
+        slots = self._plan.template.copy()
+        slots[0] = LaneRun(self._plan.settings, self._lanes)
+        for slot, type_, shape, operand in zip(reads, node.reads, self._given, self._operands, strict=True):
+            codes = operand.codes().reshape(shape)
+            if isinstance(type_, MemDescType):
+                slots[slot] = Block(codes, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
+            else:
+                slots[slot] = Value(type_, codes)
+        assert node.step is not None
+        node.step(slots)
+        for slot, shape, (pool, places) in zip(results, self._made, self._written, strict=True):
+            value = slots[slot]
+            if isinstance(value, Value):
+                if value.poison is not None:
+                    raise _Unusual("an element is poison")
+                value = value.bits
+            pool[places] = np.broadcast_to(value, shape).reshape(-1)
+
+    def loop(self, refused: Codes) -> gathering.Loop:
+        """Return the loop of machine code. ``refused``: a byte that tells whether the loop refused an element."""
+        fold = self._node.fold
+        assert fold is not None
+
+        def rows(places: npt.NDArray[np.intp], shape: tuple[int, ...]) -> npt.NDArray[np.uint32]:
+            """Return places as [rows, lanes]."""
+            turned = np.moveaxis(places.reshape(shape), 1 + fold.axis, 0)
+            turned = turned.reshape(len(turned), -1)
+            return np.ascontiguousarray(turned[::-1] if fold.reverse else turned, np.uint32)
+
+        inputs, results = [], []
+        for operand, shape, type_ in zip(self._operands, self._given, self._node.reads, strict=True):
+            array, every = operand.pool, operand.places
+            if operand.known is not None:
+                array, every = np.ascontiguousarray(operand.known), np.arange(operand.known.size)
+            every = np.arange(every.start, every.stop) if isinstance(every, slice) else every
+            inputs.append(gathering.Input(array, rows(every, shape), ty.width_of(element_of(type_))))
+        for (pool, some), shape in zip(self._written, self._made, strict=True):
+            every = np.arange(some.start, some.stop)
+            results.append(gathering.Folded(pool, rows(every, shape) if fold.keeps else every.astype(np.uint32)))
+        return gathering.fold(partial(_linked, fold.links), inputs, results, refused)
+
+
+def _linked(links: Links, *given: Word) -> tuple[Word, ...]:
+    """Make the instructions of a region. ``given``: accumulators, then elements."""
+    values = [*given]
+    for link in links.links:
+        assert link.kernel.words is not None
+        found = link.kernel.words(*[values[number] for number in link.operands])
+        values += found if isinstance(found, tuple) else (found,)
+    return tuple([values[number] for number in links.yields])
+
+
 class _InMachineCode:
     """Ops on elements that run one after the other as machine code; if it refuses an element, by their kernels."""
 
-    def __init__(self, ops: Sequence[_OnElements]) -> None:
+    def __init__(self, ops: Sequence[_OnElements | _OverLanes]) -> None:
         self._ops = ops
         self._refused = np.zeros(len(ops), np.uint8)
         self._loops = gathering.Loops(
@@ -173,14 +249,14 @@ class Plan:
     def __init__(self, recorded: Recorded, sizes: Sequence[int], settings: Settings) -> None:
         """``sizes``: the bytes of an element of each allocation."""
         recorder, memories = recorded
-        self._settings, self._template = settings, recorder.template
+        self.settings, self.template = settings, recorder.template
         self._lock = threading.Lock()
         pools = _Pools(recorder)
         constants = self._constants(recorder)
         laid = [(pools.lay(first, len(codes), codes.dtype.itemsize), codes) for first, codes in constants]
         pools.end_constants()
         given = [pools.lay(first, len(last), size) for (first, last), size in zip(memories, sizes, strict=True)]
-        batches = _batches(recorder)
+        batches = _batches(recorded)
         results = [self._lay(pools, *batch) for batch in batches]
         pools.make()
         for places, codes in laid:
@@ -229,34 +305,26 @@ class Plan:
         ]
         if node.kernel is not None:
             return _OnElements(node, operands, written, [ty.width_of(element_of(type_)) for type_ in node.reads])
-        return self._over_lanes(node, len(instances), operands, written)
+        if node.dot is not None:
+            return self._multiply(node, instances, operands, written)
+        return _OverLanes(self, node, len(instances), operands, written)
 
-    def _over_lanes(
-        self, node: Node, count: int, operands: Sequence[_Operand], written: Sequence[tuple[Codes, slice]]
+    def _multiply(
+        self,
+        node: Node,
+        instances: Sequence[Instance],
+        operands: Sequence[_Operand],
+        written: Sequence[tuple[Codes, slice]],
     ) -> Callable[[], None]:
-        lanes, template, step = Lanes(np.arange(count), count), self._template, node.step
-        reads, results = node.slots
-        types, shapes = node.reads, [(count, *shape_of(type_)) for type_ in node.reads]
-        made = [(count, *shape_of(type_)) for type_ in node.results]
-        assert step is not None
+        shapes = [(len(instances), *numbers.shape) for numbers in instances[0].operands]
+        ((pool, places),) = written
+        assert node.dot is not None
+        multiply = node.dot.codes
 
         def run() -> None:
-            slots = template.copy()
-            slots[0] = LaneRun(self._settings, lanes)
-            for slot, type_, shape, operand in zip(reads, types, shapes, operands, strict=True):
-                codes = operand.codes().reshape(shape)
-                if isinstance(type_, MemDescType):
-                    slots[slot] = Block(codes, np.zeros(shape, np.uint16), np.zeros(shape, np.uint8))
-                else:
-                    slots[slot] = Value(type_, codes)
-            step(slots)
-            for slot, shape, (pool, places) in zip(results, made, written, strict=True):
-                value = slots[slot]
-                if isinstance(value, Value):
-                    if value.poison is not None:
-                        raise _Unusual("an element is poison")
-                    value = value.bits
-                pool[places] = np.broadcast_to(value, shape).reshape(-1)
+            pool[places] = multiply(
+                *[operand.codes().reshape(shape) for operand, shape in zip(operands, shapes, strict=True)]
+            ).reshape(-1)
 
         return run
 
@@ -287,7 +355,7 @@ class Plan:
 def _in_code(steps: Sequence[Callable[[], None]]) -> Sequence[Callable[[], None]]:
     """Return steps with machine code in place of those that have a description."""
     made: list[Callable[[], None]] = []
-    for described, some in groupby(steps, lambda each: isinstance(each, _OnElements) and each.described):
+    for described, some in groupby(steps, lambda each: getattr(each, "described", False)):
         taken = list(some)
         made += [_InMachineCode(taken)] if described else taken  # type: ignore[arg-type]
     return made
@@ -296,14 +364,45 @@ def _in_code(steps: Sequence[Callable[[], None]]) -> Sequence[Callable[[], None]
 Batch = tuple[Node, list[Instance]]
 
 
-def _batches(recorder: Recorder) -> list[Batch]:
+def _uses(recorded: Recorded) -> npt.NDArray[np.intp]:
+    """Return for each number how often it is used."""
+    nodes = recorded.recorder.nodes.values()
+    used = [each.reshape(-1) for node in nodes for instance in node.instances for each in instance.operands]
+    every = np.concatenate([*used, *(last for _, last in recorded.memories), np.zeros(1, np.uint64)])
+    return np.bincount(every.astype(np.intp), minlength=recorded.recorder.count)
+
+
+def _joined(node: Node, uses: npt.NDArray[np.intp]) -> list[Instance]:
+    """Return the executions of an op. Dots become one that follow one another along K, if nothing else uses the results
+    in between.
+    """
+    if node.dot is None or not node.dot.joins:
+        return node.instances
+    waiting: dict[int, Instance] = {}
+    for instance in node.instances:
+        a, b, c = instance.operands
+        before = waiting.get(int(c.flat[0]))
+        if before is not None and np.array_equal(before.results[0], c) and (uses[c.astype(np.intp)] == 1).all():
+            del waiting[int(c.flat[0])]
+            first, second, begin = before.operands
+            parts = np.concatenate([first, a], axis=-1), np.concatenate([second, b], axis=-2), begin
+            instance = Instance(parts, instance.results, instance.level)
+        waiting[int(instance.results[0].flat[0])] = instance
+    return list(waiting.values())
+
+
+def _batches(recorded: Recorded) -> list[Batch]:
     """Return the executions that run together, in an order in which each comes after those that it needs. Those that
     may become machine code come together.
     """
+    recorder = recorded.recorder
+    uses = _uses(recorded)
     found: dict[tuple[int, Any], Batch] = {}
     for key, node in recorder.nodes.items():
-        for instance in node.instances:
-            found.setdefault((instance.level, key), (node, []))[1].append(instance)
+        for instance in _joined(node, uses):
+            # Dots that were joined may have another depth.
+            depth = instance.operands[0].shape[-1:] if node.dot is not None else ()
+            found.setdefault((instance.level, (key, depth)), (node, []))[1].append(instance)
     batches = [found[key] for key in sorted(found, key=lambda each: each[0])]
     maker = np.full(recorder.count, -1, np.int32)
     missing: list[set[int]] = []
@@ -320,8 +419,7 @@ def _batches(recorder: Recorder) -> list[Batch]:
     while waiting:
         taken = []
         for number in waiting:
-            kernel = batches[number][0].kernel
-            if missing[number] <= done and (kernel is not None and kernel.words is not None) == in_code:
+            if missing[number] <= done and batches[number][0].described == in_code:
                 taken.append(number)
                 done.add(number)
         ordered += [batches[number] for number in taken]

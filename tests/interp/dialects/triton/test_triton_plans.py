@@ -61,26 +61,27 @@ def check(load: Callable[[], Any], launches: Sequence[Arrays], grid: Any, planne
 
 
 ROWS = json.loads((PROGRAMS / "programs.json").read_text())
-FORMS = [(path.name.split(".")[0], path.name.split(".", 1)[1]) for path in sorted(PROGRAMS.glob("*.tt*"))]
+FORMS = [path.name.split(".", 1) for path in sorted(PROGRAMS.glob("*.tt*"))]
+
+
+def check_program(name: str, form: str) -> None:
+    given, grid = arguments(name)
+    values = list(given.values())
+    launches = [values, values, values, turned(values)]
+    check(lambda: hu.load(PROGRAMS / f"{name}.{form}"), launches, grid, name not in UNPLANNED)
 
 
 @each_row(
-    *[
-        (name, form)
-        for name, form in FORMS
-        if not name.startswith(("forms", "casts")) and "cuda100" not in form and "dumps" not in form
-    ],
-    every=28,
-)
+    ("tile_sums", "ttir"), ("cumsum_rows", "cuda90.ttgir"), ("argmax_rows", "ttir"), ("matmul_f32_ieee", "gfx942.ttgir"),
+)  # fmt: skip
 def test_programs_of_people(name: str, form: str) -> None:
-    given, grid = arguments(name)
-    values = list(given.values())
-    check(
-        lambda: hu.load(PROGRAMS / f"{name}.{form}"),
-        [values, values, values, turned(values)],
-        grid,
-        name not in UNPLANNED,
-    )
+    check_program(name, form)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "form"), [(name, form) for name, form in FORMS if name in ROWS])
+def test_all_programs_of_people(name: str, form: str) -> None:
+    check_program(name, form)
 
 
 # --- small kernels ----------------------------------------------------------------------------------------------------
