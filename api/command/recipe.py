@@ -9,7 +9,7 @@ from typing import Any
 
 from halfulp.codegen.tile_names import names_tile
 from halfulp.command.execution import Sources, read
-from halfulp.command.values import naming, profile_named, properties_of, source_of_bits
+from halfulp.command.values import grid_of, naming, profile_named, properties_of, source_of_bits
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.recipe import Recipe
@@ -65,6 +65,8 @@ def computation_of(named: str, arguments: ComputationOptions, sources: Sources) 
     """
     options = replace(arguments, profile=_profile(arguments))
     if named == "-" or names_program(named):
+        if arguments.grid is not None:
+            options = replace(options, grid=grid_of(arguments.grid))
         if arguments.random is not None:
             options = replace(options, random=source_of_bits(arguments.random))
         return recipes.computation_of(lambda: _program(named, sources), options)

@@ -32,7 +32,7 @@ from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.described import amount, argument, choice, first_given, flag, option
 from halfulp.golden import regression
 from halfulp.golden.checking import check_file, described, metadata_of
-from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
+from halfulp.golden.recipes import OF_A_KERNEL, CheckOptions, ComputationOptions, RecipeOptions
 from halfulp.inputs import check_place, read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 
@@ -48,6 +48,7 @@ Write golden vectors: operands, and the exact bits of the results of an op or a 
   halfulp vectors make arith.addf --type f8E4M3FN
   halfulp vectors make arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
   halfulp vectors make kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
+  halfulp vectors make sums.ttgir --grid 8 --input 8x128xf32 --input 8xf32 -n 10 --format npz --out vectors
   halfulp vectors make --changed vectors/addf_f8E4M3FN.json
 
 Formats: {", ".join(layout.FORMAT_NAMES)}.
@@ -95,7 +96,7 @@ class VectorsArguments(RecipeOptions):
 BINARY = ("npz", "npy", "bin")
 _OF_FILES = ("metadata", "poison", "pack", "mx", "block", "compress")
 _MAKING = (
-    "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
+    "type", "source", "attr", "rounding", "random_bits", "random", "function", *OF_A_KERNEL, "mma", "level", "models",
     "operands", "n", "flags", "out", "metadata", "name", "poison", "pack", "mx", "block", "compress", "any_nan",
     "coverage", "coverage_file", "keep_ub",
 )  # fmt: skip

@@ -20,6 +20,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Column, Role, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats.format import too_wide
+from halfulp.conformance.vectors.launches import Launch
 from halfulp.conformance.vectors.op_inputs import chosen_models
 from halfulp.conformance.vectors.packing import LEVELS, BoundsName, LevelName
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, usual_level
@@ -48,6 +49,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
@@ -100,6 +102,16 @@ class ComputationOptions:
         "or lfsr:width=16,taps=16+14+13+11,seed=1",
     )
     function: str | None = option("NAME", "for a program: the function (default: the only public one, or @main)")
+    grid: Any = option("X,Y,Z", "for a kernel of Triton: the number of programs; Y and Z may be left out")
+    arguments: Any = repeated(
+        "TYPE[=VALUE]",
+        "for a kernel: each argument in order; 8x128xf32 for the shape of memory and i32 for a scalar that rows vary, "
+        "i32=1000 or 16xi32=0 for what they do not",
+        name="--input",
+    )
+    fp_fusion: Literal["on", "off"] | None = choice(
+        ("on", "off"), "for a kernel with a target: fuse products into additions as LLVM does (default: on)"
+    )
     mma: Any = option(
         "MODEL", "for tile operations: the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,..."
     )
@@ -178,6 +190,9 @@ class CheckOptions:
 
 # --- recipes ----------------------------------------------------------------------------------------------------------
 
+OF_A_KERNEL = ("grid", "arguments", "fp_fusion")
+"""The options of a kernel of Triton."""
+
 RANDOM_BITS = 16
 """The random bits of stochastic rounding, unless a number is given."""
 
@@ -234,14 +249,13 @@ def computation_of(
             raise InputError(f"{wrong} can be used only with an op, not with a program")
         return _of_program(of(), options)
     if isinstance(options, RecipeOptions) and _is_drawn(of, options):
-        if wrong or options.function or options.random or options.mma:
-            given = wrong or first_given(options, ("function", "random", "mma"))
+        if given := wrong or first_given(options, ("function", "random", "mma", *OF_A_KERNEL)):
             raise InputError(
                 f"{given} can be used only with an elementwise op; the shapes and attributes of '{of}' are drawn"
             )
         return _drawn(of, options)
     tile = names_tile(of)
-    if given := first_given(options, ("function", "random")):
+    if given := first_given(options, ("function", "random", *OF_A_KERNEL)):
         what = "a tile operation" if tile else "an op"
         raise InputError(
             f"{given} can be used only with a program, but '{of}' is {what}", hint="the path of a program ends in .mlir"
@@ -303,6 +317,20 @@ def _several(types: Any) -> Sequence[Any]:
 def _of_program(program: Program, options: ComputationOptions) -> Computation:
     path = function_path(find_entry(program.module, options.function)).removeprefix("@")
     model, profile = model_for(options.mma or "exact"), as_profile(options.profile)
+    launch = None
+    if first_given(options, OF_A_KERNEL):
+        for name, example in (("grid", "4,1"), ("arguments", "1024xf32")):
+            if getattr(options, name) in (None, ()):
+                raise InputError(
+                    f"{first_given(options, OF_A_KERNEL)} also needs {written(options, name)}",
+                    hint=f"as in {written(options, name, example)}",
+                )
+        try:
+            grid = Settings(grid=options.grid).grid
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        assert isinstance(grid, tuple)
+        launch = Launch(grid, tuple(map(str, options.arguments)), options.fp_fusion or "on")
     return ProgramComputation(
         program.text,
         path,
@@ -311,6 +339,7 @@ def _of_program(program: Program, options: ComputationOptions) -> Computation:
         options.keep_ub,
         model,
         options.random,
+        launch=launch,
         _parsed=program.module,
     )
 

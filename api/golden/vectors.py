@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class Vectors:
             names = [column.name for column in self.columns]
             if key not in names:
                 raise KeyError(f"there is no column '{key}'; the columns are {', '.join(names)}")
-            return _values(self.columns, self._chunk)[names.index(key)]
+            return _value(self.columns, self._chunk, names.index(key))
         if not -len(self) <= key < len(self):
             raise IndexError(f"there is no row {key} of {len(self):,}")
         k = key % len(self)
@@ -157,23 +157,20 @@ class Vectors:
         return f"Vectors({self.recipe.rows.count:,} rows of {names})"
 
 
-def _values(columns: Sequence[Column], chunk: Chunk) -> list[Value]:
-    """Return each column as a tensor. Results have their poison."""
-    values = []
-    for k, (column, codes) in enumerate(zip(columns, chunk, strict=True)):
-        type_ = type_of(column)
-        assert type_ is not None
-        poison = poison_of(columns, chunk, k) if column.role is Role.RESULT else np.zeros(1, np.bool_)
-        held = poison.astype(np.uint16) if poison.any() else None
-        values.append(Value(ty.TensorType((len(chunk[0]),), type_), codes, held))
-    return values
+def _value(columns: Sequence[Column], chunk: Chunk, k: int) -> Value:
+    """Return a column as a tensor. Results have their poison."""
+    type_ = type_of(columns[k])
+    assert type_ is not None
+    poison = poison_of(columns, chunk, k) if columns[k].role is Role.RESULT else np.zeros(1, np.bool_)
+    held = poison.astype(np.uint16) if poison.any() else None
+    return Value(ty.TensorType((len(chunk[0]),), type_), chunk[k], held)
 
 
 def _rows(columns: Sequence[Column], chunk: Chunk) -> Iterator[VectorRow]:
     def of(role: Role) -> list[int]:
         return [k for k, column in enumerate(columns) if column.role is role]
 
-    values = _values(columns, chunk)
+    values = [_value(columns, chunk, k) for k in range(len(columns))]
     operands, results, random, flags = of(Role.OPERAND), of(Role.RESULT), of(Role.RANDOM), of(Role.FLAGS)
     masks = {place: k for k in of(Role.OPEN) for place in results_of(columns, columns[k])}
     ints = {k: codes_to_ints(chunk[k], columns[k].width) for k in (*random, *flags, *masks.values())}
@@ -206,6 +203,9 @@ def vectors(
     flags: bool | None = None,
     keep_ub: bool = False,
     mma: Accumulator | str | None = None,
+    grid: tuple[int, ...] | int | None = None,
+    arguments: Sequence[str] = (),
+    fp_fusion: Literal["on", "off"] | None = None,
     **properties: Any,
 ) -> Vectors:
     """Make golden vectors of an op or a program: operands, and the exact bits of the results. See `halfulp.check`.
@@ -235,6 +235,11 @@ def vectors(
     ``keep_ub``: keep rows with undefined behaviour, with poison as their results. By default they are left out.
     ``mma``: for a tile operation or a program, the model of the additions, as for `run`. A row of a tile operation is a
     whole tile, and the levels are "weighted" (default) and "random".
+    ``grid``, ``arguments``: for a kernel of Triton, the number of programs, and for each argument its type as a text:
+    "8x128xf32" for the shape of memory and "i32" for a scalar that differ from row to row, or "i32=1000" and "16xi32=0"
+    for what is always the same. A row is a launch: the elements of the memory that the kernel reads are operands, and
+    those of the memory in which it stores are results. Memory in which it only stores is zero before the launch.
+    ``fp_fusion``: for a kernel, as for `run`.
     ``properties``: the other properties of the op, as for `eval`.
 
     Raises InputError for arguments that cannot be combined, Unsupported for operands that cannot be generated, and the
@@ -243,6 +248,6 @@ def vectors(
     options = keywords(
         type, to, level=level, models=models, operands=operands, n=n, seed=seed, draw=draw, rounding=rounding,
         profile=profile, random_bits=random_bits, random=random, function=function, flags=flags, keep_ub=keep_ub,
-        mma=mma,
+        mma=mma, grid=grid, arguments=tuple(arguments), fp_fusion=fp_fusion,
     )  # fmt: skip
     return Vectors(recipe_of(computation_for(of, options, properties), options))

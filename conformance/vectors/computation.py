@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import prod
@@ -21,6 +20,7 @@ from halfulp.conformance.comparing.refinement import Mismatch, Truth, truth_of_o
 from halfulp.conformance.oracles.oracle import Status
 from halfulp.conformance.vectors import op_inputs
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
+from halfulp.conformance.vectors.launches import Launch, Places
 from halfulp.conformance.vectors.rows import DrawnBlock, drawn_blocks, exhaustive
 from halfulp.fp_formats.formats import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.declare.registry import default_registry
@@ -335,9 +335,11 @@ class ProgramComputation(PickledByFields):
     ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. ``mma``:
     the model of its tile operations, as text. ``random``: the source of random bits of stochastic rounding, as text;
     with Philox, the number of each row's run is a column. ``operands``: the source of its operands, unless the user
-    names another. Raises InputError for a missing function, and if only one of
-    random bits and stochastic rounding is there, Unsupported for types that cannot be columns, and the errors of the
-    text.
+    names another. ``launch``: of a kernel, which has columns for the elements of the memory that it reads, before it
+    runs, and for those of the memory in which it stores, afterwards.
+
+    Raises InputError for a missing function, for a kernel without a launch and the reverse, and if only one of random
+    bits and stochastic rounding is there, Unsupported for types that cannot be columns, and the errors of the text.
     """
 
     text: str
@@ -348,6 +350,7 @@ class ProgramComputation(PickledByFields):
     mma: str = "exact"
     random: str | None = None
     operands: str | None = None
+    launch: Launch | None = None
     _parsed: Module | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -356,7 +359,8 @@ class ProgramComputation(PickledByFields):
 
     @cached_property
     def _settings(self) -> Settings:
-        return Settings(self.profile, track_open=True, mma=self.mma, random=self.random)
+        settings = Settings(self.profile, track_open=True, mma=self.mma, random=self.random)
+        return settings if self.launch is None else self.launch.settings(settings)
 
     @cached_property
     def module(self) -> Module:
@@ -372,14 +376,20 @@ class ProgramComputation(PickledByFields):
     def target(self) -> Operation:
         """Return the function."""
         found = self.module.lookup(f"@{self.function}")
-        if found is not None and isinstance(evaluator_of(found), Launched):
-            raise Unsupported(
-                f"'@{self.function}' is a kernel, which has memory instead of rows of operands and results",
-                location=found.location,
-                hint="save the arrays before and after hu.run(kernel, *arrays, grid=...)",
-            )
-        if found is None or found.name != "func.func":
+        kernel = found is not None and isinstance(evaluator_of(found), Launched)
+        if found is None or not (kernel or found.name == "func.func"):
             raise InputError(f"{self.name}: there is no function '{self.function}'")
+        if kernel and self.launch is None:
+            raise InputError(
+                f"'@{self.function}' is a kernel: its vectors need the grid and the shape of its memory",
+                location=found.location,
+                hint="give --grid=4 and an --input=1024xf32 or --input=i32=1000 for each argument (grid=4, "
+                'arguments=["1024xf32", "i32=1000"])',
+            )
+        if self.launch is not None and not kernel:
+            raise InputError(
+                f"'@{self.function}' is not a kernel, so it has no grid", location=found.location, hint="leave it out"
+            )
         if not found.regions[0].blocks:
             raise Unsupported(f"'@{self.function}' is a declaration without a body", location=found.location)
         return found
@@ -391,20 +401,26 @@ class ProgramComputation(PickledByFields):
     @cached_property
     def scalars(self) -> bool:
         """Tell whether all arguments and results are scalars."""
-        types = (*argument_types(self.target), *self._result_types)
-        return not any(isinstance(type_, ty.ShapedType) for type_ in types)
+        return not any(isinstance(type_, ty.ShapedType) for type_ in (*self._argument_types, *self._result_types))
+
+    @cached_property
+    def _places(self) -> Places | None:
+        """Return what the arguments of a kernel are; None for a function."""
+        return None if self.launch is None else self.launch.places(self.target)
+
+    @cached_property
+    def _argument_types(self) -> tuple[ty.Type, ...]:
+        return tuple(argument_types(self.target)) if self._places is None else self._places.operand_types
 
     @cached_property
     def _result_types(self) -> tuple[ty.Type, ...]:
-        return tuple(result_types(self.target))
+        return tuple(result_types(self.target)) if self._places is None else self._places.result_types
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
         """Return the element type of each operand column."""
         return tuple(
-            ty.element_type(type_)
-            for type_ in argument_types(self.target)
-            for _ in range(self._size(type_, "argument"))
+            ty.element_type(type_) for type_ in self._argument_types for _ in range(self._size(type_, "argument"))
         )
 
     def _size(self, type_: ty.Type, what: str) -> int:
@@ -428,10 +444,14 @@ class ProgramComputation(PickledByFields):
 
     def _named(self, types: Sequence[ty.Type], what: str, short: str, role: Role) -> list[Column]:
         columns = []
-        for number, type_ in enumerate(types):
+        numbers: Sequence[int] = range(len(types))
+        if self._places is not None:
+            numbers = self._places.stored if role is Role.RESULT else self._places.drawn
+        for number, type_ in zip(numbers, types, strict=True):
             element = ty.element_type(type_)
             shape = tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.ShapedType) else ()
-            base = short if len(types) == 1 and role is Role.RESULT else f"{short}{number}"
+            alone = len(types) == 1 and role is Role.RESULT and self._places is None
+            base = short if alone else f"{short}{number}"
             self._size(type_, what)
             for index in np.ndindex(shape):
                 name = "_".join([base, *map(str, index)])
@@ -445,7 +465,7 @@ class ProgramComputation(PickledByFields):
         """Return the arguments: arg0, arg1, or arg0_1_2 for an element. The number of the run, where it counts, is
         last.
         """
-        columns = tuple(self._named(argument_types(self.target), "argument", "arg", Role.OPERAND))
+        columns = tuple(self._named(self._argument_types, "argument", "arg", Role.OPERAND))
         if not columns:
             raise Unsupported(
                 f"'@{self.function}' has no arguments, so there are no vectors of it",
@@ -486,6 +506,8 @@ class ProgramComputation(PickledByFields):
         """Tell whether an op that the function can reach may leave more of its result unspecified than the bits of a
         NaN.
         """
+        if self.launch is not None:
+            return True  # a target may leave open what the op does not
         settings = Settings(self.profile)
         for op in self._within_reach():
             definition = default_registry().find(op.name)
@@ -533,6 +555,8 @@ class ProgramComputation(PickledByFields):
 
     def _in_lanes(self, inputs: Chunk) -> Computed:
         rows = len(inputs[0])
+        if self.launch is not None:
+            return self._one_by_one(inputs)
         values, runs = self._given(inputs), self._runs(inputs)
         active = np.ones(rows, np.bool_)
         # Each time some lanes reach undefined behaviour, the others start again without them.
@@ -593,7 +617,7 @@ class ProgramComputation(PickledByFields):
     def _given(self, inputs: Chunk) -> list[Value]:
         """Return the arguments, with a leading axis over the rows."""
         values, position = [], 0
-        for type_ in argument_types(self.target):
+        for type_ in self._argument_types:
             size, shape = self._size(type_, "argument"), _static_shape(type_)
             width = width_of(ty.element_type(type_))
             bits = np.empty(code_shape((len(inputs[0]), size), width), storage_dtype(width))
@@ -606,15 +630,29 @@ class ProgramComputation(PickledByFields):
     def _one_by_one(self, inputs: Chunk) -> Computed:
         rows, runs = len(inputs[0]), self._runs(inputs)
         found, active = self._blank(rows), np.zeros(rows, np.bool_)
+        failure: HalfulpError | None = None
         for row in range(rows):
             number = 0 if runs is None else int(runs[row])
-            with suppress(UndefinedBehavior, AssertionFailed):
-                values = self._program.run(self.target, self.arguments(inputs, row), number=number)
-                active[row] = True
-                for result, value in zip(found, values, strict=True):
-                    result.bits[row], result.poison[row] = value.bits, value.poisoned
-                    result.open[row] = 0 if value.open is None else value.open
+            try:
+                values = self._results(self.arguments(inputs, row), number)
+            except (UndefinedBehavior, AssertionFailed) as error:
+                failure = error
+                continue
+            active[row] = True
+            for result, value in zip(found, values, strict=True):
+                result.bits[row], result.poison[row] = value.bits, value.poisoned
+                result.open[row] = 0 if value.open is None else value.open
+        if self.launch is not None and failure is not None and not active.any():
+            raise failure  # the shapes or the grid are wrong, not single operands
         return self._columns(found, active)
+
+    def _results(self, arguments: Sequence[Value], number: int) -> Sequence[Value]:
+        """Run the function for the arguments of one row."""
+        if self._places is None:
+            return self._program.run(self.target, arguments, number=number)
+        memory = self._places.given(arguments)
+        self._program.run(self.target, memory)
+        return [memory[place].load() for place in self._places.stored]
 
     def arguments(self, inputs: Chunk, row: int) -> list[Value]:
         """Return the arguments of one row."""
@@ -622,7 +660,9 @@ class ProgramComputation(PickledByFields):
         return [Value(value.type, value.bits[0]) for value in alone]
 
     def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
-        """See `Computation.truth`."""
+        """See `Computation.truth`. None for a kernel."""
+        if self.launch is not None:
+            return None
         columns = tuple(
             ints_to_codes([code], column.width, (1,)) for code, column in zip(inputs, self.inputs, strict=True)
         )
@@ -642,8 +682,8 @@ class ProgramComputation(PickledByFields):
         raise ValueError("the column belongs to no result")
 
     def source(self) -> dict[str, Any]:
-        """Return the program with its digest, the function, the model of tile operations unless it is the default, and
-        the source of random bits.
+        """Return the program with its digest, the function, the model of tile operations unless it is the default, the
+        source of random bits, and the launch of a kernel.
         """
         return {
             "program": self.name,
@@ -652,6 +692,7 @@ class ProgramComputation(PickledByFields):
             "function": self.function,
             **({} if self.mma == "exact" else {"mma": self.mma}),
             **({} if self.random is None else {"random": self.random}),
+            **({} if self.launch is None else {"launch": self.launch.to_json(self.target)}),
         }
 
 

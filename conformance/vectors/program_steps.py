@@ -179,9 +179,10 @@ def _flat(columns: tuple[Codes, ...] | list[Codes]) -> Codes:
 
 def steps_of(program: ProgramComputation) -> Iterator[Step]:
     """Yield the ops of a program whose operands can be recomputed, each alone, and then those that are alike together:
-    elementwise ops in the block of the function, if it has only one. There are none if the program draws random bits.
+    elementwise ops in the block of the function, if it has only one. There are none if the program draws random bits,
+    or is a kernel.
     """
-    if program.random is not None or len(program.target.regions[0].blocks) > 1:
+    if program.random is not None or program.launch is not None or len(program.target.regions[0].blocks) > 1:
         return
     numbers = {op: number for number, op in enumerate(program.ops())}
     profile = profile_of(program.target, program.profile)

@@ -7,8 +7,8 @@ which `recipe_of` makes it again. `recipe_of_spec` reads the same from a file wr
 ``source``
     for an op: ``op`` and ``operands`` (a list, or one type for all); ``results`` if they do not follow from the
     operands; ``properties`` and ``random_bits`` if there are any. For a program: ``program``, a file of MLIR text
-    beside this one, and ``function``. For a tile operation: ``tile``, an object as in the metadata. For a program or a
-    tile operation also ``mma`` (default: exact)
+    beside this one, and ``function``; for a kernel ``launch``, with ``grid`` and ``arguments``. For a tile operation:
+    ``tile``, an object as in the metadata. For a program or a tile operation also ``mma`` (default: exact)
 ``profile``
     as on the command line, ``"ocp-saturate,tininess=before"``, or an object with ``name`` and ``fields``; default
     ``spec``
@@ -33,6 +33,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.files import json_of, read_whole
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation, PickledByFields, ProgramComputation
+from halfulp.conformance.vectors.launches import Launch
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document, described_profile
 from halfulp.conformance.vectors.op_inputs import first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.packing import LEVELS, LevelName
@@ -240,7 +241,10 @@ class Recipe(PickledByFields):
 
 def usual_level(computation: Computation, models: Sequence[str]) -> LevelName | None:
     """Return the level that is used if the user names none: no level if there are models."""
-    return None if models else "weighted" if isinstance(computation, TileComputation) else "1"
+    whole = isinstance(computation, TileComputation) or (
+        isinstance(computation, ProgramComputation) and computation.launch is not None
+    )
+    return None if models else "weighted" if whole else "1"
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -323,7 +327,8 @@ def computation_of(source: Document, profile: Profile, options: Mapping[str, Any
     if "tile" in source:
         return tile_of(source)
     text, function, mma = source["program_text"], source["function"], source.get("mma", "exact")
-    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma, source.get("random"))
+    launch = Launch.from_json(source["launch"]) if "launch" in source else None
+    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma, source.get("random"), launch=launch)
 
 
 def case_of(source: Document) -> OpCase:
@@ -373,6 +378,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
         "function": (str, "a text"),
         "mma": (str, "a text"),
         "random": (str, "a text"),
+        "launch": (dict, "an object with 'grid' and 'arguments'"),
     },
     "source of a tile operation": {
         "tile": (dict, "an object"),
@@ -445,7 +451,7 @@ def _completed(data: Mapping[str, Any], folder: Path) -> Document:
     options = inputs.get("options", {})
     _checked("options", options)
     source = _source(data.get("source"), folder)
-    usual = "weighted" if "tile" in source else "models" if inputs.get("models") else "1"
+    usual = "weighted" if "tile" in source or "launch" in source else "models" if inputs.get("models") else "1"
     usual = "operands" if "operands" in inputs else usual
     level = inputs.get("level", usual)
     profile = data.get("profile", "spec")

@@ -25,6 +25,7 @@ from halfulp.conformance.vectors.columns import (
     by_row,
     columns_from_text,
     columns_to_text,
+    marks_of,
     results_of,
 )
 from halfulp.conformance.vectors.formats import format as formats
@@ -486,9 +487,14 @@ def _rows(
                 raise malformed(message, options, number)
             codes[k].append(code)
             unknown[k].append(int(word.translate(_ONLY_X), 16) if may else 0)
+    marks = marks_of(columns)
     for k, column in enumerate(columns):
+        if not any(unknown[k]):
+            continue
+        own_marks = [place for place, results in marks if k in results]
         for row, mask in enumerate(unknown[k]):
-            if not mask & ((1 << column.width) - 1) & ~_free(columns, codes, k, row):
+            mask &= (1 << column.width) - 1
+            if not mask or not mask & ~_free(columns, codes, own_marks, column, row):
                 continue
             if options.notes is not None:
                 options.notes.unknown.setdefault(done + row, {})[column.name] = words[row][k]
@@ -509,14 +515,16 @@ def _code(word: str) -> int | None:
     return int(word, 16) if _HEX.fullmatch(word) else None
 
 
-def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int, row: int) -> int:
-    """Return the bits of a result that do not count."""
+def _free(
+    columns: Sequence[Column], codes: Sequence[Sequence[int]], marks: Sequence[int], result: Column, row: int
+) -> int:
+    """Return the bits of a result that do not count. ``marks``: its columns of poison and of unspecified bits."""
     free = 0
-    for k, column in enumerate(columns):
-        if column.role is Role.POISON and result in results_of(columns, column) and codes[k][row]:
-            free |= (1 << columns[result].width) - 1
-        elif column.role is Role.OPEN and result in results_of(columns, column):
+    for k in marks:
+        if columns[k].role is Role.OPEN:
             free |= codes[k][row]
+        elif codes[k][row]:
+            free |= (1 << result.width) - 1
     return free
 
 

@@ -109,6 +109,7 @@ _STORES = {
     "amdg.buffer_store": 1, "amdg.buffer_atomic_rmw": 0, "ttng.async_tma_copy_local_to_global": 0,
 }  # fmt: skip
 """The ops that write to the memory of an argument, with the number of the operand that points to it."""
+_PURE_STORES = frozenset(name for name in _STORES if "atomic" not in name)
 _READS = frozenset(("ttg.local_load", "ttng.tmem_load", "ttg.local_dealloc"))
 
 
@@ -120,6 +121,25 @@ def _points(type_: ty.Type) -> bool:
 def _around(value: BlockArgument) -> Operation | None:
     """Return the op in whose region a block argument is."""
     return None if value.block.parent is None else value.block.parent.parent
+
+
+class MemoryUse(NamedTuple):
+    """The numbers of the arguments through which a kernel reads memory, and of those through which it stores."""
+
+    read: frozenset[int]
+    stored: frozenset[int]
+
+
+def memory_use(kernel: Operation) -> MemoryUse:
+    """Return the memory that a kernel uses. Any op that takes a pointer, and is not known to store only, reads."""
+    found = _Dependences(kernel)
+    read: set[int] = set()
+    for op in kernel.walk():
+        for number, value in enumerate(op.operands):
+            stores = op.name in _PURE_STORES and _STORES[op.name] == number
+            if _points(value.type) and not stores and not any(_points(each.type) for each in op.results):
+                read.update(found.arguments(value))
+    return MemoryUse(frozenset(read), frozenset(found.outputs))
 
 
 class _Dependences:
@@ -137,7 +157,7 @@ class _Dependences:
                     for root in self._allocations(value):
                         self._writers.setdefault(root, []).append(op)
             if op.name in _STORES:
-                for number in self._arguments(op.operands[_STORES[op.name]]):
+                for number in self.arguments(op.operands[_STORES[op.name]]):
                     self._stores.setdefault(number, []).append(op)
 
     @property
@@ -164,7 +184,7 @@ class _Dependences:
             for root in self._allocations(value):
                 yield from self._writers.get(root, ())
         if _points(value.type):
-            for number in self._arguments(value):
+            for number in self.arguments(value):
                 yield from self._stores.get(number, ())
         for source in self._sources(value):
             if isinstance(source, OpResult):
@@ -217,7 +237,7 @@ class _Dependences:
             if isinstance(each, OpResult) and each.owner.name in ("ttg.local_alloc", "ttng.tmem_alloc")
         ]
 
-    def _arguments(self, value: SSAValue) -> list[int]:
+    def arguments(self, value: SSAValue) -> list[int]:
         """Return the numbers of the arguments that a pointer or a descriptor may point into."""
         found = []
         for each in self._back(value, _points):
@@ -226,7 +246,7 @@ class _Dependences:
             if isinstance(each, OpResult) and each.owner.name == "ttg.global_scratch_alloc":
                 for op in self._ops:
                     if op.name == "ttng.tensormap_create" and op.operands[0] is each:
-                        found += self._arguments(op.operands[1])
+                        found += self.arguments(op.operands[1])
         return found
 
 

@@ -1,6 +1,7 @@
 """hu.vectors: typed rows and columns, the same sets as the command makes, and errors that say what to do."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
@@ -79,11 +80,88 @@ def test_programs(tmp_path: Path) -> None:
     assert all(row.result == row.operands[0] + row.operands[0] for row in made)
     (tmp_path / "two.mlir").write_text(DOUBLE + "\nfunc.func @g(%x: i8) -> i8 { return %x : i8 }")
     assert "arg0: i8" in repr(hu.vectors(str(tmp_path / "two.mlir"), function="g", n=4))
-    (tmp_path / "k.ttir").write_text("tt.func public @f(%p: !tt.ptr<f32>) {\n tt.return\n}")
-    with pytest.raises(hu.Unsupported, match="'@f' is a kernel, which has memory instead of rows") as caught:
-        hu.vectors(str(tmp_path / "k.ttir"), n=4)
-    assert caught.value.hint == "save the arrays before and after hu.run(kernel, *arrays, grid=...)"
     assert "arg0: f32" in repr(hu.vectors(hu.load(DOUBLE), n=4))
+
+
+TRITON = Path(__file__).parents[2] / "data" / "triton"
+
+
+def test_a_kernel_launches_once_for_each_row(tmp_path: Path) -> None:
+    """Beside the bits of the chip for a recorded input; the memory that a kernel only stores in is zero before."""
+    held = np.load(TRITON / "tile_sums.npz")
+    options: dict[str, Any] = {"grid": 1, "arguments": ["32x64xf32", "32xf32", "64xf32"]}
+    x = np.stack([held["in_x"], -held["in_x"]])
+    made = hu.vectors(str(TRITON / "tile_sums.cuda90.ttgir"), operands={"arg0": x}, n=2, **options)
+    codes = made.columns_as_codes
+    for number, key in ((1, "cuda90_rows"), (2, "cuda90_columns")):
+        expected = held[key]
+        got = np.stack([codes[f"result{number}_{k}"] for k in range(len(expected))], axis=1).astype(np.uint32)
+        assert np.array_equal(got.view(np.float32), [expected, -expected])
+    assert [each["op"] for each in made.computation.source()["launch"]["layouts"]] == ["tt.reduce", "tt.reduce"]
+
+
+@pytest.mark.long
+def test_files_of_a_kernel(tmp_path: Path) -> None:
+    """They say what the launch is, and are checked against launches."""
+    kernel = str(TRITON / "add_mask.cuda90.ttgir")
+    options: dict[str, Any] = {"arguments": ["4xf32", "4xf32", "4xf32", "4"], "level": "random", "n": 3}
+    path = hu.vectors(kernel, grid=1, **options).write(tmp_path, ["csv"])
+    launch = json.loads(path.read_text())["source"]["launch"]
+    assert launch["target"]["ttg.target"] == "cuda:90"
+    assert [(each["read"], each["stored"], each["before"]) for each in launch["memory"]] == [
+        (True, False, "columns"),
+        (True, False, "columns"),
+        (False, True, "zeros"),
+    ]
+    file = path.with_suffix(".csv")
+    assert hu.check(file).equal
+    head, first, *rest = file.read_text().splitlines()
+    words, place = first.split(","), head.split(",").index("result2_3")
+    words[place] = f"0x{int(words[place], 16) ^ 1:08X}"
+    file.write_text("\n".join([head, ",".join(words), *rest, ""]))
+    report = hu.check(file)
+    assert report.differing == 1
+    assert "result2_3" in str(report)
+
+
+def test_memory_that_atomics_change_is_an_operand_and_a_result() -> None:
+    held = np.load(TRITON / "histogram_atomic.npz")
+    made = hu.vectors(
+        str(TRITON / "histogram_atomic.gfx942.ttgir"),
+        grid=4,
+        arguments=["1000xi32", "1000xf32", "64xi32", "64xf32=0", "1000"],
+        operands={"arg0": held["in_x"][None], "arg1": held["in_w"][None], "arg2": np.ones((1, 64), np.int32)},
+        n=1,
+    )
+    codes = made.columns_as_codes
+    counts, sums = (np.uint32([codes[f"result{number}_{k}"][0] for k in range(64)]) for number in (2, 3))
+    assert np.array_equal(counts.view(np.int32), held["gfx942_counts"] + 1)
+    assert np.array_equal(sums.view(np.float32), held["gfx942_sums"])
+    assert codes["open_result3_0"][0] == 0xFFFFFFFF  # the order of its additions is open
+    assert codes["open_result2_0"][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "'@add_mask' is a kernel: its vectors need the grid and the shape of its memory"),
+        ({"grid": 1}, "grid also needs arguments"),
+        ({"arguments": ["4xf32"]}, "arguments also needs grid"),
+        ({"grid": 0, "arguments": ["4xf32"]}, "grid: 0 is not a grid"),
+        ({"grid": 1, "arguments": ["4xf32"]}, "has 4 arguments, but 1 are described"),
+        ({"grid": 1, "arguments": ["4xf16", "4xf32", "4xf32", "4"]}, "'4xf16' is not the shape of memory of 'f32'"),
+        ({"grid": 1, "arguments": ["f32", "4xf32", "4xf32", "4"]}, "'f32' is not the shape of memory of 'f32'"),
+        ({"grid": 1, "arguments": ["4xf32", "4xf32", "4xf32", "f32=4"]}, "it is of type 'i32', not 'f32'"),
+        ({"grid": 1, "arguments": ["4xf32", "4xf32", "4xf32", "4"]}, "give n"),
+        # All rows access memory that is not there.
+        ({"grid": 1, "arguments": ["4xf32", "3xf32", "4xf32", "4"], "n": 2}, "outside of the 12 bytes of argument 1"),
+    ],
+)
+def test_launches_that_do_not_fit(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(hu.HalfulpError, match=re.escape(message)):
+        list(hu.vectors(str(TRITON / "add_mask.cuda90.ttgir"), **options))
+    with pytest.raises(hu.HalfulpError, match="'@f' is not a kernel, so it has no grid"):
+        hu.vectors(DOUBLE, grid=1, arguments=["f32"], n=1)
 
 
 @pytest.mark.parametrize(
