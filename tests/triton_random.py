@@ -2,12 +2,14 @@
 
     python tests/triton_random.py FIRST COUNT    compares the kernels with these numbers for all targets
 
-The kernels have loads, elementwise ops, reductions, scans, loops, floats of 8 bits, atomics, and dots of small tiles.
+The kernels have loads, elementwise ops, reductions and scans of one and several operands, sorts, histograms, moves of elements, loops,
+branches, floats of 8 bits, atomics, and dots of small tiles.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import random
 import sys
 import tempfile
@@ -30,7 +32,8 @@ import halfulp as hu
 FLOATS = ("fp32", "fp32", "fp32", "fp16", "bf16")
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 MOST_ELEMENTS = 2048
-DTYPES = {"fp32": "tl.float32", "fp16": "tl.float16", "bf16": "tl.bfloat16", "i32": "tl.int32"}
+DTYPES = {"fp32": "tl.float32", "fp16": "tl.float16", "bf16": "tl.bfloat16", "i32": "tl.int32", "i8": "tl.int8", "i16": "tl.int16",
+          "i64": "tl.int64"}  # fmt: skip
 FLOATS_OF_8 = {"fp8e4nv": "tl.float8e4nv", "fp8e5": "tl.float8e5"}
 
 
@@ -79,6 +82,7 @@ class _Writer:
         self._count = 0
         self.kernel = Kernel(name, self._random.choice((1, 2, 4, 8)))
         self.kernel.options["enable_fp_fusion"] = self._random.random() < 0.7
+        self.kernel.options["num_stages"] = self._random.choice((1, 2, 3, 4))
         self._values: list[Node] = []
 
     def _line(self, text: str, dtype: str, shape: tuple[int, ...]) -> Node:
@@ -104,7 +108,7 @@ class _Writer:
 
     def _shape(self) -> tuple[int, ...]:
         while True:
-            rank = self._random.choice((1, 1, 2, 2, 2, 3))
+            rank = self._random.choice((1, 1, 2, 2, 2, 3, 3, 4))
             shape = tuple(self._random.choice(SIZES) for _ in range(rank))
             elements = 1
             for size in shape:
@@ -122,7 +126,7 @@ class _Writer:
         at = f"i{self._count}"
         self.kernel.lines.append(f"{at} = {self._places(shape)}")
         mask = ""
-        if dtype not in FLOATS_OF_8 and self._random.random() < 0.35:
+        if dtype not in FLOATS_OF_8 and dtype != "i8" and self._random.random() < 0.35:
             kept = self._random.choice((f"{at} < {self._random.randrange(size + 1)}", f"{at} % 3 != 1"))
             mask = f", mask={kept}, other={self._random.choice(('0', '1', '3', '-2'))}"
         return self._line(f"tl.load({memory.name} + {at}{mask})", dtype, shape)
@@ -289,13 +293,208 @@ class _Writer:
             shape = (node.shape[0] * node.shape[1], *node.shape[2:])
             self._line(f"tl.reshape({node.name}, {list(shape)})", node.dtype, shape)
 
+    def _one_of(self, *dtypes: str, rank: int = 1) -> Node | None:
+        """Return a random value of one of these types (all types without any), and of at least this rank."""
+        found = [each for each in self._values if len(each.shape) >= rank and (not dtypes or each.dtype in dtypes)]
+        return self._random.choice(found) if found else None
+
+    def pair(self) -> None:
+        """Join two values along a new axis, or split one along its last axis."""
+        node = self._one_of()
+        if node is None:
+            return
+        size = math.prod(node.shape)
+        if node.shape[-1] == 2 and self._random.random() < 0.7:
+            first, second = f"s{self._count}", f"t{self._count}"
+            self.kernel.lines.append(f"{first}, {second} = tl.split({node.name})")
+            shape = node.shape[:-1]
+            self._line(f"{first} + 0" if node.dtype == "i32" else f"{first} * 1.5", node.dtype, shape)
+            self._line(f"{second} - {first}", node.dtype, shape)
+            return
+        same = [each for each in self._values if each.shape == node.shape and each.dtype == node.dtype]
+        if 2 * size <= MOST_ELEMENTS and len(node.shape) < 4:
+            other = self._random.choice(same)
+            if self._random.random() < 0.3:
+                self._line(
+                    f"tl.interleave({node.name}, {other.name})", node.dtype, (*node.shape[:-1], 2 * node.shape[-1])
+                )
+            elif self._random.random() < 0.3 and len(node.shape) == 1:
+                self._line(f"tl.cat({node.name}, {other.name}, can_reorder=True)", node.dtype, (2 * size,))
+            else:
+                self._line(f"tl.join({node.name}, {other.name})", node.dtype, (*node.shape, 2))
+
+    def gather(self) -> None:
+        """Gather the elements of a value along an axis, by indices that are loaded."""
+        node = self._one_of()
+        if node is None:
+            return
+        axis = self._random.randrange(len(node.shape))
+        shape = list(node.shape)
+        shape[axis] = self._random.choice(
+            [each for each in SIZES if each * math.prod(shape) // shape[axis] <= MOST_ELEMENTS]
+        )
+        index = self.load("i32", tuple(shape))
+        self._line(f"tl.gather({node.name}, {index.name} & {node.shape[axis] - 1}, {axis})", node.dtype, tuple(shape))
+
+    def histogram(self) -> None:
+        """Count the elements of a value of one axis."""
+        found = [each for each in self._values if each.dtype == "i32" and len(each.shape) == 1]
+        node = self._random.choice(found) if found else self.load("i32", (self._random.choice(SIZES[3:]),))
+        bins = self._random.choice((2, 8, 32, 128))
+        mask = f", mask={node.name} > 3" if self._random.random() < 0.3 else ""
+        self._line(f"tl.histogram({node.name} & {bins - 1}, {bins}{mask})", "i32", (bins,))
+
+    def extreme(self) -> None:
+        """Find the place of the largest or the smallest element, of values of which many are equal."""
+        node = self._one_of("fp32", "fp16", "i32")
+        if node is None:
+            return
+        axis = self._random.randrange(len(node.shape))
+        ties = f"{node.name} & 3" if node.dtype == "i32" else f"tl.floor({node.name}.to(tl.float32))"
+        if self._random.random() < 0.3:
+            ties = node.name
+        left = self._random.choice(("True", "True", "False"))
+        shape = tuple(size for each, size in enumerate(node.shape) if each != axis)
+        name = self._random.choice(("max", "min"))
+        if self._random.random() < 0.5:
+            self._line(f"tl.arg{name}({ties}, axis={axis}, tie_break_left={left})", "i32", shape)
+            return
+        value, place = f"s{self._count}", f"t{self._count}"
+        self.kernel.lines.append(
+            f"{value}, {place} = tl.{name}({ties}, axis={axis}, return_indices=True, return_indices_tie_break_left={left})"
+        )
+        self._line(f"{place} * 2", "i32", shape)
+        self._line(f"{value}.to({DTYPES[node.dtype]})", node.dtype, shape)
+
+    def several(self) -> None:
+        """Reduce or scan two values together."""
+        node = self._one_of("fp32", "i32")
+        if node is None:
+            return
+        same = [each for each in self._values if each.shape == node.shape and each.dtype == node.dtype]
+        other = self._random.choice(same)
+        axis = self._random.randrange(len(node.shape))
+        first, second = f"s{self._count}", f"t{self._count}"
+        rule = self._random.choice(("_linear", "_both"))
+        operands = f"({node.name}, {other.name}), {axis}, {rule}"
+        if self._random.random() < 0.5:
+            text, shape = f"tl.associative_scan({operands}, reverse={self._random.random() < 0.5})", node.shape
+        else:
+            text, shape = f"tl.reduce({operands})", tuple(size for each, size in enumerate(node.shape) if each != axis)
+        self.kernel.lines.append(f"{first}, {second} = {text}")
+        step = "0" if node.dtype == "i32" else "0.25"
+        self._line(f"{first} + {step}", node.dtype, shape)
+        self._line(f"{second} + {step}", node.dtype, shape)
+
+    def sort(self) -> None:
+        """Sort along the last axis, or turn an axis round."""
+        node = self._one_of("fp32", "i32", "fp16")
+        if node is None or node.shape[-1] > 256:
+            return
+        chosen = self._random.random()
+        if chosen < 0.4:
+            self._line(f"tl.sort({node.name}, descending={self._random.random() < 0.5})", node.dtype, node.shape)
+        elif chosen < 0.6 and node.shape[-1] > 2:
+            k = node.shape[-1] // 2
+            self._line(f"tl.topk({node.name}, {k})", node.dtype, (*node.shape[:-1], k))
+        else:
+            self._line(f"tl.flip({node.name}, {self._random.randrange(len(node.shape))})", node.dtype, node.shape)
+
+    def product(self) -> None:
+        """Scan by products, or sum in another type."""
+        node = self._one_of("fp32", "i32", "fp16", "bf16")
+        if node is None:
+            return
+        axis = self._random.randrange(len(node.shape))
+        if self._random.random() < 0.6:
+            reverse = self._random.random() < 0.5
+            text = f"tl.cumprod({node.name}, axis={axis}, reverse={reverse}).to({DTYPES[node.dtype]})"
+            self._line(text, node.dtype, node.shape)
+        elif node.dtype != "i32":
+            shape = tuple(size for each, size in enumerate(node.shape) if each != axis)
+            self._line(f"tl.sum({node.name}, axis={axis}, dtype=tl.float32)", "fp32", shape)
+
+    def integers(self) -> None:
+        """Compute with integers of another width, or with random bits."""
+        node = self._one_of("i32")
+        if node is None:
+            return
+        chosen = self._random.random()
+        other = self._alike(node)
+        if chosen < 0.25:
+            self._line(
+                f"tl.umulhi({node.name}.to(tl.uint32), ({node.name} ^ 12345).to(tl.uint32)).to(tl.int32)",
+                "i32",
+                node.shape,
+            )
+        elif chosen < 0.45:
+            self._line(f"tl.randint({self._random.randrange(99)}, {node.name}).to(tl.int32)", "i32", node.shape)
+        elif chosen < 0.6:
+            self._line(f"tl.rand({self._random.randrange(99)}, {node.name})", "fp32", node.shape)
+        else:
+            narrow = DTYPES[self._random.choice(("i8", "i16", "i64"))]
+            forms = (f"{node.name}.to({narrow}) * {other}.to({narrow})" if other[0] == "v" else f"{node.name}.to({narrow}) * 3",
+                     f"tl.maximum({node.name}.to({narrow}), 5)", f"{node.name}.to({narrow}) >> 2",
+                     f"tl.where({node.name}.to({narrow}) > 9, {node.name}, 3)")  # fmt: skip
+            self._line(f"({self._random.choice(forms)}).to(tl.int32)", "i32", node.shape)
+
+    def branch(self) -> None:
+        """Change a value in nested branches, or in a loop that ends by a condition of loaded numbers."""
+        node = self._one_of("fp32", "fp16", "bf16", "i32")
+        if node is None:
+            return
+        memory = Memory(f"p{len(self.kernel.inputs)}", "i32", 1)
+        self.kernel.inputs.append(memory)
+        count, whole = f"n{self._count}", node.dtype == "i32"
+        self.kernel.lines.append(f"{count} = tl.load({memory.name}) & 7")
+        held, other = f"v{self._count + 1}", self._alike(node)
+        self._line(f"{node.name} + 0" if whole else f"{node.name} * 0.5", node.dtype, node.shape)
+        to = DTYPES[node.dtype]
+        steps = [f"{held} = ({held} * {other} + {node.name}).to({to})", f"{held} = ({held} - {other} * {node.name}).to({to})",
+                 f"{held} = tl.minimum({held}, {node.name})"]  # fmt: skip
+        if node.shape and node.dtype in ("fp32", "i32"):
+            steps.append(
+                f"{held} = {held} - tl.sum({held}, axis={self._random.randrange(len(node.shape))}, keep_dims=True)"
+            )
+        one, two, three = (self._random.choice(steps) for _ in range(3))
+        if self._random.random() < 0.5:
+            k = f"k{self._count}"
+            self.kernel.lines += [
+                f"{k} = 0",
+                f"while {k} < {count}:",
+                f"    {one}",
+                f"    {k} += {self._random.choice((1, 2))}",
+            ]
+        else:
+            self.kernel.lines += [f"if {count} > {self._random.randrange(6)}:", f"    {one}", f"    if {count} % 2 == 0:",
+                                  f"        {two}", "else:", f"    {three}"]  # fmt: skip
+
     def dot(self) -> None:
-        m, n, k = (self._random.choice((16, 16, 32, 64)) for _ in range(3))
-        dtype = self._random.choice(("fp16", "fp16", "bf16", "fp32"))
-        a, b = self.load(dtype, (m, k)), self.load(dtype, (k, n))
-        precision = self._random.choice(("ieee", "tf32")) if dtype == "fp32" else "ieee"
-        c = self.load("fp32", (m, n)).name if self._random.random() < 0.5 else "None"
-        self._line(f'tl.dot({a.name}, {b.name}, {c}, input_precision="{precision}")', "fp32", (m, n))
+        m, n, k = (self._random.choice((16, 16, 32, 64, 128)) for _ in range(3))
+        while m * k > 4096 or k * n > 4096 or m * n > 4096:
+            m, n, k = (self._random.choice((16, 32, 64)) for _ in range(3))
+        dtype = self._random.choice(("fp16", "fp16", "bf16", "fp32", "i8", "fp8e4nv", "fp8e5"))
+        batch = (self._random.choice((2, 4)),) if self._random.random() < 0.2 and m * n * k <= 32 * 32 * 32 else ()
+        if dtype in ("i8", *FLOATS_OF_8):
+            k = max(k, 32)
+        a, b = self.load(dtype, (*batch, m, k)), self.load(dtype, (*batch, k, n))
+        for node in (a, b):
+            if dtype in ("i8", *FLOATS_OF_8):
+                self._values.remove(node)
+        total = "i32" if dtype == "i8" else "fp32"
+        precision = self._random.choice(("ieee", "tf32", "bf16x3")) if dtype == "fp32" else "ieee"
+        c = self.load(total, (*batch, m, n)).name if self._random.random() < 0.5 else "None"
+        out = ""
+        if dtype == "fp16" and c == "None" and self._random.random() < 0.3:
+            total, out = "fp16", ", out_dtype=tl.float16"
+        if dtype in FLOATS_OF_8 and self._random.random() < 0.3:
+            out = f", max_num_imprecise_acc={self._random.choice((0, 32, min(k, 64)))}"
+        x = a.name
+        if dtype == "fp16" and self._random.random() < 0.3:
+            x = f"({a.name} * 1.5 + 0.25).to(tl.float16)"
+        if total == "fp16" or dtype == "i8":
+            out = out or f", out_dtype={DTYPES[total]}"
+        self._line(f'tl.dot({x}, {b.name}, {c}, input_precision="{precision}"{out})', total, (*batch, m, n))
 
 
 def random_kernel(seed: int, dots: bool) -> Kernel:
@@ -311,7 +510,9 @@ def random_kernel(seed: int, dots: bool) -> Kernel:
                 writer.widened(shape)
             else:
                 writer.load(choose.choice((*FLOATS, "i32")), shape)
-    steps = [writer.elementwise] * 5 + [writer.reduce] * 3 + [writer.loop, writer.scan, writer.cast, writer.move]
+    steps = [writer.elementwise] * 6 + [writer.reduce] * 3 + [writer.loop, writer.scan, writer.cast, writer.move]
+    steps += [writer.pair, writer.gather, writer.histogram, writer.extreme, writer.several, writer.sort, writer.product]
+    steps += [writer.integers, writer.branch]
     for _ in range(choose.randint(2, 8)):
         choose.choice(steps)()
     values = writer._values
@@ -336,11 +537,21 @@ def _maximum(a, b):
     return tl.maximum(a, b)
 
 
+@triton.jit
+def _linear(a, b, c, d):
+    return a * c, c * b + d
+
+
+@triton.jit
+def _both(a, b, c, d):
+    return a + c, tl.maximum(b, d)
+
+
 """
 TARGETS = {"cuda:90": ("cuda", 90, 32), "hip:gfx942": ("hip", "gfx942", 64)}
 CHIPS = {"cuda:90": "sm_90", "hip:gfx942": "gfx942"}
 ELEMENTS: dict[str, Any] = {
-    "fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32,
+    "fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "i8": np.int8,
     "fp8e4nv": ml_dtypes.float8_e4m3fn, "fp8e5": ml_dtypes.float8_e5m2,
 }  # fmt: skip
 Array = npt.NDArray[Any]
@@ -396,6 +607,8 @@ def arguments_of(kernel: Kernel, seed: int) -> list[Array]:
     for memory in kernel.inputs:
         if memory.dtype == "i32":
             found.append(draw.integers(-50, 1000, memory.size).astype(np.int32))
+        elif memory.dtype == "i8":
+            found.append(draw.integers(-128, 128, memory.size).astype(np.int8))
         else:
             numbers = draw.standard_normal(memory.size) * np.exp2(draw.integers(-3, 4, memory.size))
             found.append(numbers.astype(ELEMENTS[memory.dtype]))
@@ -420,7 +633,10 @@ def run_by_machine(kernel: Kernel, made: Compiled, target: str, arguments: Seque
 def differences(kernel: Kernel, function: Any, target: str, seed: int) -> tuple[list[str], bool]:
     """Compare the two results of a kernel. Return what differs, and whether elements differ that are marked open."""
     made, arguments = compiled(kernel, function, target), arguments_of(kernel, seed)
-    expected = run_by_machine(kernel, made, target, arguments)
+    try:
+        expected = run_by_machine(kernel, made, target, arguments)
+    except (AssertionError, KeyError, ValueError, TypeError, IndexError) as error:
+        raise NotImplementedError(repr(error)) from error
     memory = [hu.Buffer.from_numpy(each.copy()) for each in arguments]
     fusion: Literal["on", "off"] = "on" if kernel.options["enable_fp_fusion"] else "off"
     hu.run(made.ttgir, *memory, grid=1, track_open=True, fp_fusion=fusion)
@@ -429,7 +645,7 @@ def differences(kernel: Kernel, function: Any, target: str, seed: int) -> tuple[
         value = buffer.load()
         got = value.numpy().reshape(-1)
         same = got.view(f"u{got.itemsize}") == right.view(f"u{got.itemsize}")
-        if got.dtype != np.int32:
+        if got.dtype.kind != "i":
             same |= np.isnan(got.astype(np.float64)) & np.isnan(right.astype(np.float64))
         if value.open is not None:
             opened = np.broadcast_to(value.open != 0, value.shape).reshape(-1)
@@ -455,8 +671,8 @@ def compare(numbers: Sequence[int], targets: Sequence[str]) -> Iterator[tuple[st
                 yield kernel.name, target, f"the machine lacks {str(error)[:80]}"
             except hu.Unsupported as error:
                 yield kernel.name, target, f"not run: {error.message[:80]}"
-            except RuntimeError as error:
-                yield kernel.name, target, f"Triton does not compile it: {str(error).splitlines()[0][:60]}"
+            except (RuntimeError, import_module("triton.compiler.errors").CompilationError) as error:
+                yield kernel.name, target, f"Triton does not compile it: {str(error).splitlines()[-1][:90]}"
             else:
                 outcome = (
                     f"DIFFERENT: {'; '.join(found)}"

@@ -125,8 +125,6 @@ def wgmma(machine: Machine, op: str, groups: list[list[str]], read: Read, write:
     found = re.fullmatch(r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k(\d+)\.(\w+)\.(\w+)\.(\w+)", op)
     assert found is not None
     n, k = int(found[1]), int(found[2])
-    if found[3] == "f16":
-        raise NotImplementedError(op)
     d, first, second = (_PTX_TYPES.get(found[place], found[place]) for place in (3, 4, 5))
     size = _BYTES[first]
     flags = [int(group[0]) for group in groups[4:]]
@@ -135,11 +133,13 @@ def wgmma(machine: Machine, op: str, groups: list[list[str]], read: Read, write:
     row, lane = machine.lane // 4, machine.lane % 4
     tile = TileOp("wgmma", first, second, d, d, (64, n, k), 1, "wgmma")
     slots = [read(word, 32) for word in groups[0]] if (used != 0).any() else None
-    result = np.zeros((len(groups[0]), machine.threads), np.uint32)
+    halves = 2 if d == "f16" else 1  # elements in a register
+    count = halves * len(groups[0])
+    result = np.zeros((count, machine.threads), np.uint32)
     for start in range(0, machine.threads, 128):
         own = slice(start, start + 128)
-        rows = [16 * (machine.warp[own] % 4) + row[own] + 8 * (j // 2 % 2) for j in range(len(groups[0]))]
-        columns = [j // 4 * 8 + 2 * lane[own] + j % 2 for j in range(len(groups[0]))]
+        rows = [16 * (machine.warp[own] % 4) + row[own] + 8 * (j // 2 % 2) for j in range(count)]
+        columns = [j // 4 * 8 + 2 * lane[own] + j % 2 for j in range(count)]
         if len(groups[1]) == 1:
             a = matrix(machine, int(read(groups[1][0], 64)[start]), 64, k, size, turned[0])
         else:
@@ -152,15 +152,17 @@ def wgmma(machine: Machine, op: str, groups: list[list[str]], read: Read, write:
                         register >> np.uint32(8 * size * part)
                     ).astype(f"u{size}")
         b = matrix(machine, int(read(groups[2][0], 64)[start]), n, k, size, turned[1]).T
-        c = np.zeros((64, n), np.uint32)
+        c = np.zeros((64, n), np.uint32 if halves == 1 else np.uint16)
         if slots is not None and used[start]:
-            for j, value in enumerate(slots):
-                c[rows[j], columns[j]] = value[own]
+            for j in range(count):
+                c[rows[j], columns[j]] = slots[j // halves][own] >> np.uint32(16 * (j % halves))
         if first == "tf32":
             a, b = a >> np.uint32(13), b >> np.uint32(13)
         made = multiply_accumulate(_model(machine, "wgmma", d), tile, a, np.ascontiguousarray(b), c)
-        for j in range(len(groups[0])):
+        for j in range(count):
             result[j, own] = made[rows[j], columns[j]]
+    if halves == 2:
+        result = result[::2] | result[1::2] << np.uint32(16)
     for word, value in zip(groups[0], result, strict=True):
         write(word, value)
 
@@ -182,8 +184,12 @@ def mma(machine: Machine, op: str, groups: list[list[str]], read: Read, write: W
         deep = [each * 4 * count + lane * count + j for each in half for j in range(count)]
         parts.append((held, own, deep) if side == 0 else (held, deep, own))
     sums = [read(word, 32) for word in groups[3]]
+    if d == "f16":  # a register has two
+        sums = [(word >> np.uint32(16 * j)).astype(np.uint16) for word in sums for j in range(2)]
     parts.append((sums, [row + 8 * (k // 2) for k in range(4)], [2 * lane + k % 2 for k in range(4)]))
     made = unit(machine, "mma", a, b, d, (16, 8, int(found[1])), parts)
+    if d == "f16":
+        made = [one | two.astype(np.uint32) << np.uint32(16) for one, two in zip(made[::2], made[1::2], strict=True)]
     for word, value in zip(groups[0], made, strict=True):
         write(word, value)
 

@@ -517,7 +517,7 @@ class Machine:
         return found
 
     def _ballot(self, each: Instruction, name: str, values: Sequence[Any]) -> Array:
-        bits = (values[0] != 0) & self._active
+        bits = (values[-1] != 0) & self._active
         words = bits.reshape(-1, self.lanes).astype(np.uint64) << np.arange(self.lanes, dtype=np.uint64)
         return np.repeat(np.bitwise_or.reduce(words, axis=1), self.lanes).astype(dtype_of(each.type))
 
@@ -628,6 +628,10 @@ class Machine:
             wide = read(groups[1][0], 16).view(source).astype(np.float32)
             with np.errstate(all="ignore"):
                 write(groups[0][0], wide.astype(result).view(np.uint16))
+        elif op == "cvt.rna.tf32.f32":  # half away from zero
+            word = read(groups[1][0], 32)
+            finite = word & 0x7F800000 != 0x7F800000
+            write(groups[0][0], np.where(finite, word + np.uint32(0x1000) & np.uint32(0xFFFFE000), word))
         elif parts[0] == "cvt" and ("e4m3x2" in parts or "e5m2x2" in parts):
             warp_units.convert_pairs(parts, groups, read, write)
         elif op.startswith("mma.sync"):
@@ -744,6 +748,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "llvm.amdgcn.ds.bpermute": Machine._permute,
     "llvm.amdgcn.perm": Machine._bytes_permuted,
     "llvm.amdgcn.ballot": Machine._ballot,
+    "llvm.nvvm.vote.ballot": Machine._ballot,
     "llvm.amdgcn.mbcnt": Machine._lanes_below,
     "llvm.ctpop": _by_element(
         lambda a: np.unpackbits(a.view(np.uint8).reshape(len(a), -1), axis=1).sum(axis=1).astype(a.dtype)

@@ -328,7 +328,9 @@ def computation_of(source: Document, profile: Profile, options: Mapping[str, Any
         return tile_of(source)
     text, function, mma = source["program_text"], source["function"], source.get("mma", "exact")
     launch = Launch.from_json(source["launch"]) if "launch" in source else None
-    return ProgramComputation(text, function, source["program"], profile, keep_ub, mma, source.get("random"), launch=launch)
+    return ProgramComputation(
+        text, function, source["program"], profile, keep_ub, mma, source.get("random"), launch=launch
+    )
 
 
 def case_of(source: Document) -> OpCase:

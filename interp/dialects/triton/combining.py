@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats.formats import Codes
+from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.interp.dialects.elements import combined, picked, rearranged
 from halfulp.interp.dialects.structured.arrays import OnArrays, is_plain, plan_of
 from halfulp.interp.dialects.structured.body import runs_on_arrays
@@ -363,7 +363,8 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, found: InLayout) -> Ste
     along, settings = order.along, compiler.settings
     types = [result.type for result in op.results]
     # A scalar that is stored is that of the first thread; else each thread goes on with its own copy.
-    in_memory = bool(along.warps) or any(map(_is_spread, op.results))
+    spread = any(map(_is_spread, op.results))
+    in_memory = bool(along.warps) or spread
     factors: list[tuple[int, ty.Type]] = []
     moves: list[Moved] = []
     multiply_add: Fuse | None = None
@@ -385,16 +386,21 @@ def _reduce_by_layout(op: Operation, compiler: Compiler, found: InLayout) -> Ste
         if multiply_add is not None:
             rows = _FusedRows(run, order.region, inner, multiply_add)
         copies: tuple[list[Value], int] | None = None
+        ends: list[Value] = []
         if clean is not None:
             reduced = order.follow(state, rows, clean, lambda rows, s: follow(rows, s).state)
         else:
-            reduced, copies = follow(rows, state)
+            reduced, copies, ends = follow(rows, state)
         made = [order.columns(value, type_, lanes) for value, type_ in zip(reduced, types, strict=True)]
         if not settings.track_open:
             return made
         if order.unsure:
             return [opened(value, settings) for value in made]
-        return _marked(order, rows, made, *copies) if copies is not None and in_memory else made
+        differs = _differ(copies[0], copies[1], order, rows) if copies is not None and in_memory else None
+        if spread and along.warps:
+            apart = _apart([value.bits for value in ends])
+            differs = apart if differs is None else differs | apart
+        return made if differs is None or not differs.any() else _marked(order, made, differs)
 
     return step_with_body(op, compiler, reduce, [*outside, *factors])
 
@@ -425,22 +431,30 @@ _MONOTONE = frozenset(("addf", "maxnumf", "minnumf", "maximumf", "minimumf"))
 """Ops whose result grows with each operand."""
 
 
-def _marked(order: _Order, rows: _Rows, results: Sequence[Value], state: list[Value], lanes: int) -> Sequence[Value]:
-    """Return results with marks where they depend on the lane of a warp whose copy goes on.
+def _apart(copies: Sequence[Codes]) -> Mask:
+    """Tell where copies differ, the rows of arrays of codes."""
+    return np.asarray(np.any([(bits != bits[:1]).any(axis=0) for bits in copies], axis=0))
+
+
+def _differ(state: list[Value], lanes: int, order: _Order, rows: _Rows) -> Mask:
+    """Tell where results depend on the lane of a warp whose copy goes on.
 
     ``state``: the copies, rows for [warps, lanes]. If the region is a function that grows, the least and the greatest
     copies give all results; else any difference counts.
     """
     copies = [value.bits.reshape(-1, lanes, *value.bits.shape[1:]) for value in state]
     differs = np.any([(bits != bits[:, :1]).any(axis=(0, 1)) for bits in copies], axis=0)
-    if not differs.any():
-        return results
-    if inner_op(order.op) in _MONOTONE:
-        ends = [
-            orders.across_warps(rows, [_extreme(state[0], copies[0], pick)], len(copies[0]))
+    if differs.any() and inner_op(order.op) in _MONOTONE:
+        low, high = (
+            orders.across_warps(rows, [_extreme(state[0], copies[0], pick)], len(copies[0]))[0].bits[:1]
             for pick in (np.argmin, np.argmax)
-        ]
-        differs = (ends[0][0].bits != ends[1][0].bits).reshape(differs.shape)
+        )
+        return np.asarray((low != high)[0])
+    return np.asarray(differs)
+
+
+def _marked(order: _Order, results: Sequence[Value], differs: Mask) -> Sequence[Value]:
+    """Return results with marks where they are not determined."""
     marks = differs.reshape(order.kept)
     found = []
     for result in results:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -238,43 +241,63 @@ def _resized(op: Operation, run: Run, operands: Operands) -> Value:
 
 
 def _may_reorder(op: Operation) -> bool:
-    """Tell whether a reshape leaves each element in its register of a target. Any other one is row-major."""
+    """Tell whether a reshape or a concatenation leaves each element in its register of a target. Any other one is
+    row-major.
+    """
     encodings = [encoding_of(value.type) for value in (*op.operands, *op.results)]
-    return "allow_reorder" in op.properties and None not in encodings and target_of(op) is not None
+    free = op.name == "tt.cat" or "allow_reorder" in op.properties
+    return free and None not in encodings and target_of(op) is not None
+
+
+def _held(op: Operation, type_: ty.Type, copies: bool) -> npt.NDArray[np.intp]:
+    """Return the element that each register holds: [registers, warps, lanes]. ``copies``: whether registers count that
+    hold the elements of others.
+    """
+    encoding = encoding_of(type_)
+    assert encoding is not None
+    try:
+        layout = layout_of(encoding, sizes_of(type_))
+    except ValueError as error:
+        raise unsupported(op, f"the layout of the elements is not known: {error}") from None
+    register = layout.register if copies else tuple([basis for basis in layout.register if any(basis)])
+    return replace(layout, register=register).elements(copies=True)
+
+
+def _order(op: Operation) -> npt.NDArray[np.intp]:
+    """Return which element of the operands, one behind the other, each element of the result is. The registers of the
+    result are those of the operands (`ReshapeOpConversion` and `CatOpConversion` of ViewOpToLLVM.cpp).
+    """
+    copies, (result,) = op.name != "tt.cat", op.results
+    starts = accumulate((prod(sizes_of(value.type)) for value in op.operands), initial=0)
+    held = [_held(op, value.type, copies) + start for value, start in zip(op.operands, starts, strict=False)]
+    where = _held(op, result.type, copies)
+    if sum(len(each) for each in held) != len(where):
+        raise unsupported(op, "elements that move between layouts with different numbers of registers are not run")
+    source = np.concatenate(held)
+    order = np.empty(where.max() + 1, np.intp)
+    order[where.reshape(-1)] = source.reshape(-1)
+    if (order[where] != source).any():
+        raise unsupported(op, "several threads hold different elements for one element of the result")
+    return order
+
+
+def _reordered(order: npt.NDArray[np.intp], type_: ty.Type, value: Value) -> Value:
+    shape = sizes_of(type_)
+
+    def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
+        lanes = array.shape[:1] if value.over_lanes else ()
+        flat = array.reshape(*lanes, -1, *trailing)
+        return flat.take(order, len(lanes)).reshape(lanes + shape + trailing)
+
+    return rearranged(value, type_, move)
 
 
 def _reshape(op: Operation, settings: Settings) -> Function:
     """Return the function of a reshape. One that may reorder leaves each element in its register of a target."""
-    type_ = op.results[0].type
-    places: npt.NDArray[np.intp] | None = None
-    encodings = [encoding_of(each) for each in (op.operands[0].type, type_)]
-    if _may_reorder(op):
-        try:
-            source, result = (
-                layout_of(encoding, sizes_of(each)).elements(copies=True)
-                for encoding, each in zip(encodings, (op.operands[0].type, type_), strict=True)
-                if encoding is not None
-            )
-        except ValueError as error:
-            raise unsupported(op, f"the layout of the elements is not known: {error}") from None
-        if source.shape != result.shape:
-            raise unsupported(op, "a reshape between layouts with different numbers of registers is not run")
-        places = np.empty(source.max() + 1, np.intp)
-        places[result.reshape(-1)] = source.reshape(-1)
-
-    def reshape(run: Run, operands: Operands) -> tuple[Any, ...]:
-        if places is None:
-            return (_resized(op, run, operands),)
-        shape, order = sizes_of(type_), places
-
-        def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
-            lanes = array.shape[:1] if operands[0].over_lanes else ()
-            flat = array.reshape(*lanes, -1, *trailing)
-            return flat.take(order, len(lanes)).reshape(lanes + shape + trailing)
-
-        return (rearranged(operands[0], type_, move),)
-
-    return reshape
+    type_, order = op.results[0].type, _order(op) if _may_reorder(op) else None
+    if order is None:
+        return lambda run, operands: (_resized(op, run, operands),)
+    return lambda run, operands: (_reordered(order, type_, operands[0]),)
 
 
 def _broadcast(op: Operation, run: Run, operands: Operands) -> Value:
@@ -293,8 +316,15 @@ def _trans(op: Operation, run: Run, operands: Operands) -> Value:
     return rearranged(operands[0], op.results[0].type, move)
 
 
-def _cat(op: Operation, run: Run, operands: Operands) -> Value:
-    return combined(run, operands, op.results[0].type, np.concatenate)
+def _cat(op: Operation, settings: Settings) -> Function:
+    """Return the function of a concatenation; the registers of a target are one behind the other."""
+    type_, order = op.results[0].type, _order(op) if _may_reorder(op) else None
+
+    def cat(run: Run, operands: Operands) -> tuple[Any, ...]:
+        whole = combined(run, operands, type_, np.concatenate)
+        return (whole if order is None else _reordered(order, type_, whole),)
+
+    return cat
 
 
 def _join(op: Operation, run: Run, operands: Operands) -> Value:
@@ -313,12 +343,16 @@ def _split(op: Operation, settings: Settings) -> Function:
     return split
 
 
-SPLAT, BROADCAST, _ROW_MAJOR = _moves(_splat), _moves(_broadcast), _moves(_resized)
+SPLAT, BROADCAST = _moves(_splat), _moves(_broadcast)
+_ROW_MAJOR, _ONE_BEHIND_THE_OTHER = _moves(_resized), data_movement(_cat)
 RESHAPE = OnValues(
     _reshape,
     in_lanes=lambda op, settings: (_reshape if _may_reorder(op) else _ROW_MAJOR.in_lanes)(op, settings),
 )
-TRANS, CAT, JOIN, SPLIT = _moves(_trans), _moves(_cat), _moves(_join), data_movement(_split)
+CAT = OnValues(
+    _cat, in_lanes=lambda op, settings: None if _may_reorder(op) else _ONE_BEHIND_THE_OTHER.in_lanes(op, settings)
+)
+TRANS, JOIN, SPLIT = _moves(_trans), _moves(_join), data_movement(_split)
 
 
 def _gather(op: Operation, settings: Settings) -> Function:

@@ -671,7 +671,7 @@ def update(
     inexact: bool,
 ) -> Value:
     """Replace elements in row-major order, and return what was there before. ``inexact``: whether the result depends
-    on the order, which the language leaves open.
+    on the order, which the language leaves open. It is open too if an operand is.
     """
     active = access.active(pointers, mask)
     shape, count = pointers.shape, prod(pointers.shape)
@@ -687,12 +687,16 @@ def update(
         elements = access.elements(memory, access.dtype)
         pairs = zip(_as_array(positions).tolist(), _as_array(places).tolist(), strict=True)
         where.update((each, (elements, place, memory)) for each, place in pairs)
+    unsure = np.full(count, inexact)
+    for value in operands:
+        if value.open is not None:
+            unsure |= np.broadcast_to(value.open, shape).reshape(-1) & Open.VALUE.value != 0
     for each in _as_array(active).tolist():
         elements, place, memory = where[each]
         old = int(elements[place])
         bits[each] = old
         elements[place] = combine(old, [int(codes[each]) for codes in given])
-        if inexact and access.settings.track_open:
+        if unsure[each] and access.settings.track_open:
             if memory.open is None:
                 memory.open = np.zeros(memory.size, np.uint8)
             memory.open[place * access.size] |= Open.VALUE.value

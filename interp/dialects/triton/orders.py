@@ -65,11 +65,13 @@ class Reduced(NamedTuple, Generic[State]):
     """The result of a reduction, one row.
 
     ``copies``: what the lanes of each warp hold before one of them is chosen: rows for [warps, lanes]; None if there is
-    no choice. Where the copies differ, the result is not determined.
+    no choice. Where the copies differ, the result is not determined. ``ends``: what the lanes hold that combined the
+    warps; the first row is the result. Where they differ, threads go on with different results.
     """
 
     state: State
     copies: tuple[State, int] | None
+    ends: State
 
 
 def reduced(rows: Rows[State], state: State, along: Along, tree: Tree, shifts: Sequence[int]) -> Reduced[State]:
@@ -96,13 +98,13 @@ def reduced(rows: Rows[State], state: State, along: Along, tree: Tree, shifts: S
     else:
         state = _butterfly(rows, state, grid)
         copies = rows.take(state, grid.T.reshape(-1)), lanes
-    state = rows.take(state, grid[chosen])
-    return Reduced(across_warps(rows, state, warps), copies)
+    ends = across_warps(rows, rows.take(state, grid[chosen]), warps)
+    return Reduced(rows.take(ends, np.zeros(1, np.intp)), copies, ends)
 
 
 def across_warps(rows: Rows[State], state: State, warps: int) -> State:
-    """Return the row that the rows of all warps give."""
-    return rows.take(_butterfly(rows, state, np.arange(warps)[:, None]), np.zeros(1, np.intp))
+    """Return what the rows of all warps give, in each of as many lanes."""
+    return _butterfly(rows, state, np.arange(warps)[:, None])
 
 
 def _rows_of(numbers: Sequence[int] | Places, width: int) -> Places:

@@ -424,6 +424,52 @@ def test_a_reshape_that_may_reorder_leaves_elements_in_their_registers() -> None
         assert np.array_equal(got[:grid], (x[:, :256] + x[:, 256:])[:grid])
 
 
+def test_a_concatenation_leaves_elements_in_their_registers() -> None:
+    """Thread t has the element t of both halves, and the elements 2 t and 2 t + 1 of the result."""
+    a, b, got = np.arange(128, dtype=np.float32), -np.arange(128, dtype=np.float32), np.zeros(256, np.float32)
+    lanes = ", ".join(f"[{2 << bit}]" for bit in range(5))
+    pairs = f"tensor<256xf32, #ttg.linear<{{register = [[1]], lane = [{lanes}], warp = [[64], [128]], block = []}}>>"
+    text = (
+        load("a", "f32", 128)
+        + load("b", "f32", 128)
+        + f"%c = tt.cat %a, %b : tensor<128xf32, #l> -> {pairs}\n"
+        + f"%y = ttg.convert_layout %c : {pairs} -> tensor<256xf32, #l>\n"
+        + "%k = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #l>\n"
+        + store("y", "f32", 256).replace("%r", "%k")
+    )
+    run("cuda:90", text, (("a", "f32", a), ("b", "f32", b), ("o", "f32", got)), 128)
+    assert np.array_equal(got, np.stack([a, b], axis=1).reshape(-1))
+
+
+def test_results_that_differ_from_thread_to_thread_are_open() -> None:
+    """Where four warps combine by a - b, half of the lanes have the negated result, also what they add to memory."""
+    x = np.zeros((4, 32), np.int32)
+    x[1] = np.arange(32)
+    lanes = ", ".join(f"[0, {1 << bit}]" for bit in range(5))
+    layout = f"#ttg.linear<{{register = [], lane = [{lanes}], warp = [[1, 0], [2, 0]], block = []}}>"
+    sums = f"tensor<32xi32, #ttg.slice<{{dim = 0, parent = {layout}}}>>"
+    pointers = "tensor<32x!tt.ptr<i32>, #l>"
+    text = (
+        load("a", "i32", 128)
+        + f"%m = tt.reshape %a : tensor<128xi32, #l> -> tensor<4x32xi32, {layout}>\n"
+        + '%s = "tt.reduce"(%m) <{axis = 0 : i32}> ({\n^bb0(%u: i32, %v: i32):\n%w = arith.subi %u, %v : i32\n'
+        + f"tt.reduce.return %w : i32\n}}) : (tensor<4x32xi32, {layout}>) -> {sums}\n"
+        + f"%y = ttg.convert_layout %s : {sums} -> tensor<32xi32, #l>\n"
+        + "%k = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #l>\n"
+        + store("y", "i32", 32).replace("%r", "%k")
+        + f"%pd = tt.splat %d_ : !tt.ptr<i32> -> {pointers}\n"
+        + f"%qd = tt.addptr %pd, %k : {pointers}, tensor<32xi32, #l>\n"
+        + f"%old = tt.atomic_rmw add, relaxed, gpu, %qd, %y : ({pointers}, tensor<32xi32, #l>) -> tensor<32xi32, #l>\n"
+    )
+    out, added = (hu.Buffer.from_numpy(np.zeros(32, np.int32)) for _ in range(2))
+    run("cuda:90", text, (("a", "i32", x), ("o", "i32", out), ("d", "i32", added)), 128, track_open=True)
+    for buffer in (out, added):
+        found = buffer.load()
+        assert np.array_equal(found.numpy(), -x[1])
+        assert found.open is not None
+        assert np.array_equal(found.open != 0, x[1] != 0)
+
+
 @pytest.mark.triton
 @pytest.mark.long
 def test_random_kernels() -> None:
