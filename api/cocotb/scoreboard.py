@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation
@@ -60,11 +60,14 @@ class Reference:
         flags: bool | None = None,
         keep_ub: bool = False,
         mma: Accumulator | str | None = None,
+        grid: tuple[int, ...] | int | None = None,
+        arguments: Sequence[str] = (),
+        fp_fusion: Literal["on", "off"] | None = None,
         **properties: Any,
     ) -> None:
         options = keywords(
-            type, to, rounding=rounding, random_bits=random_bits, random=random, profile=profile,
-            function=function, flags=flags, keep_ub=keep_ub, mma=mma,
+            type, to, rounding=rounding, random_bits=random_bits, random=random, profile=profile, function=function,
+            flags=flags, keep_ub=keep_ub, mma=mma, grid=grid, arguments=tuple(arguments), fp_fusion=fp_fusion,
         )  # fmt: skip
         self.computation: Computation = computation_for(of, options, properties)
         self.inputs = tuple(column.name for column in self.computation.inputs)

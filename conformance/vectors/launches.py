@@ -14,13 +14,12 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from halfulp.fp_formats.formats import code_shape, storage_dtype
-from halfulp.interp.dialects.triton.same_order import memory_use
-from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Operation, argument_types
+from halfulp.interp.run.evaluators import Launched, evaluator_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.parsing import parse_type_head, parse_value
@@ -105,7 +104,8 @@ class Launch:
 
     def places(self, kernel: Operation) -> Places:
         """Return what the arguments of a kernel are. Raises InputError if they do not fit."""
-        types, use = argument_types(kernel), memory_use(kernel)
+        types, evaluator = argument_types(kernel), evaluator_of(kernel)
+        assert isinstance(evaluator, Launched)
         names = [_named(kernel, number) for number in range(len(types))]
         if len(types) != len(self.arguments):
             described = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, types, strict=True))
@@ -115,14 +115,13 @@ class Launch:
                 hint=f"describe each of {described}",
             )
         found = []
-        for number, (text, type_, name) in enumerate(zip(self.arguments, types, names, strict=True)):
+        for text, type_, use, name in zip(self.arguments, types, evaluator.uses(kernel), names, strict=True):
             try:
-                given, value = _read(text, type_)
+                given, value = _scalar(text, type_) if use.element is None else _memory(text, use.element)
             except HalfulpError as error:
                 error.message, error.location = f"{name}: {error.message}", None
                 raise
-            pointer = isinstance(type_, PointerType)
-            found.append(Place(given, value, not pointer or number in use.read, pointer and number in use.stored))
+            found.append(Place(given, value, use.read, use.stored))
         return Places(tuple(found))
 
     def to_json(self, kernel: Operation) -> dict[str, Any]:
@@ -166,21 +165,28 @@ def _named(kernel: Operation, number: int) -> str:
     return f"argument {number} ({label})" if label else f"argument {number}"
 
 
-def _read(text: str, type_: ty.Type) -> tuple[ty.Type, Value | None]:
-    """Return the type of an argument, and what it always is."""
+def _scalar(text: str, type_: ty.Type) -> tuple[ty.Type, Value | None]:
+    """Return the type of a scalar, and what it always is."""
     head, mark, rest = text.partition("=")
-    if not isinstance(type_, PointerType):
-        bare = not mark and head.strip() != str(type_)
-        if mark and head.strip() != str(type_):
-            raise InputError(f"it is of type '{type_}', not '{head.strip()}'", hint=f"write {type_}={rest}")
-        return type_, parse_value(type_, text if bare else rest) if bare or mark else None
-    hint = f"write its shape, as in 1024x{type_.element}, and =0 behind it if it always holds zeros"
+    if head.strip() == str(type_):
+        return type_, parse_value(type_, rest) if mark else None
+    if mark:
+        raise InputError(f"it is of type '{type_}', not '{head.strip()}'", hint=f"write {type_}={rest}")
+    return type_, parse_value(type_, text)
+
+
+def _memory(text: str, element: ty.Type) -> tuple[ty.Type, Value | None]:
+    """Return the shape and elements of memory, and what it always holds."""
+    head, mark, rest = text.partition("=")
     try:
         given = parse_type_head(head)
     except HalfulpError:
-        given = type_
-    if not isinstance(given, ty.TensorType) or given.element != type_.element or not prod(cast(Any, given.shape)):
-        raise InputError(f"'{head.strip()}' is not the shape of memory of '{type_.element}'", hint=hint)
+        given = element
+    if not isinstance(given, ty.TensorType) or given.element != element or not prod(cast(Any, given.shape)):
+        raise InputError(
+            f"'{head.strip()}' is not the shape of memory of '{element}'",
+            hint=f"write its shape, as in 1024x{element}, and =0 behind it if it always holds zeros",
+        )
     return given, parse_value(given, rest) if mark else None
 
 

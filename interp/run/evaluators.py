@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.ir.types import Type
@@ -282,6 +282,16 @@ class Entry:
     build: Callable[[Operation, Compiler], frames.Step]
 
 
+class ArgumentUse(NamedTuple):
+    """How a kernel uses an argument. ``element``: the type of the elements of memory; None for a scalar. ``read``,
+    ``stored``: whether it reads the argument, and whether it stores in its memory.
+    """
+
+    element: Type | None
+    read: bool
+    stored: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Launched:
     """A function that a call from outside runs several times, such as a kernel for each program of a grid. A call from
@@ -296,6 +306,8 @@ class Launched:
     #: Raises an error if memory that the caller gave cannot hold what was stored in it; it takes what the caller gave,
     #: the memory and words for the argument.
     check: Callable[[Any, Any, str], None]
+    #: Returns how the function uses each of its arguments.
+    uses: Callable[[Operation], Sequence[ArgumentUse]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, Po
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult, SSAValue, argument_types
+from halfulp.interp.run.evaluators import ArgumentUse
 from halfulp.interp.run.settings import Settings
 
 # --- expressions ------------------------------------------------------------------------------------------------------
@@ -123,15 +124,8 @@ def _around(value: BlockArgument) -> Operation | None:
     return None if value.block.parent is None else value.block.parent.parent
 
 
-class MemoryUse(NamedTuple):
-    """The numbers of the arguments through which a kernel reads memory, and of those through which it stores."""
-
-    read: frozenset[int]
-    stored: frozenset[int]
-
-
-def memory_use(kernel: Operation) -> MemoryUse:
-    """Return the memory that a kernel uses. Any op that takes a pointer, and is not known to store only, reads."""
+def argument_uses(kernel: Operation) -> list[ArgumentUse]:
+    """Return how a kernel uses its arguments. Any op that takes a pointer, and is not known to store only, reads."""
     found = _Dependences(kernel)
     read: set[int] = set()
     for op in kernel.walk():
@@ -139,7 +133,12 @@ def memory_use(kernel: Operation) -> MemoryUse:
             stores = op.name in _PURE_STORES and _STORES[op.name] == number
             if _points(value.type) and not stores and not any(_points(each.type) for each in op.results):
                 read.update(found.arguments(value))
-    return MemoryUse(frozenset(read), frozenset(found.outputs))
+    return [
+        ArgumentUse(type_.element, number in read, number in found.outputs)
+        if isinstance(type_, PointerType)
+        else ArgumentUse(None, True, False)
+        for number, type_ in enumerate(argument_types(kernel))
+    ]
 
 
 class _Dependences:

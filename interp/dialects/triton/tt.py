@@ -31,6 +31,7 @@ from halfulp.interp.dialects.triton import (
 )
 from halfulp.interp.dialects.triton.forms import checked, flag, number
 from halfulp.interp.dialects.triton.launching import check_stored, launch, pointed
+from halfulp.interp.dialects.triton.same_order import argument_uses
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee, pointer_to, same_encodings, same_shapes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
@@ -108,7 +109,7 @@ tt.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     verify=verify_function,
-    evaluate=Launched(launch, pointed, check_stored),
+    evaluate=Launched(launch, pointed, check_stored, argument_uses),
 )
 tt.op(
     "call",
