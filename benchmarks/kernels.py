@@ -86,6 +86,35 @@ for _ in range(2):
 np.save(result, arrays[-1].numpy())
 print(best)
 """
+# The same for all programs of a folder: the file with the kernels, and the module with the arguments.
+INTERPRET_ALL = """import importlib.util, json, sys, time
+import numpy as np, torch
+def load(path):
+    spec = importlib.util.spec_from_file_location("module", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+def tensor(array):
+    name = {"float8_e4m3fn": torch.float8_e4m3fn, "float8_e4m3fnuz": torch.float8_e4m3fnuz, "bfloat16": torch.bfloat16}
+    kind = name.get(array.dtype.name)
+    return torch.from_numpy(array) if kind is None else torch.from_numpy(array.view(f"i{array.itemsize}")).view(kind)
+kernels, programs = map(load, sys.argv[1:3])
+times = {}
+for name in sys.argv[3:]:
+    given, grid = programs.arguments(name)
+    given = [tensor(each) if isinstance(each, np.ndarray) else each for each in given.values()]
+    row = programs.row(name)
+    kernel, best = getattr(kernels, row["kernel"])[grid], float("inf")
+    try:
+        for _ in range(5):
+            start = time.process_time()
+            kernel(*given, **row["constants"])
+            best = min(best, time.process_time() - start)
+        times[name] = best
+    except Exception:  # the interpreter lacks something
+        pass
+print(json.dumps(times))
+"""
 # Sizes of a matmul, the type of A and B, and the most seconds.
 MATMULS = (((256, 256, 1024), "f16", 2.0), ((1024, 1024, 1024), "f8E4M3FN", 60.0))
 ELEMENTS, SECONDS, BLOCKS = 10_000_000, 2.0, (1_024, 16_384)
@@ -97,6 +126,11 @@ BESIDE = {
     "cumsum": ((100, 1000), (100, 1000)),
     "dropout": ((100, 1000), (100, 1000)),
 }
+FOLDER = Path(__file__).parent.parent / "tests"
+# The forms of the programs of the folder, by their targets. Each program is launched so often before it is measured:
+# its plan and machine code are made by then.
+FORMS = {"TTIR": "ttir", "cuda:90": "cuda90.ttgir", "hip:gfx942": "gfx942.ttgir"}
+LAUNCHES = 12
 AS_FAST = 10.0
 NEAR = 1e-3
 """The results of the interpreter, which does not compute as a chip, may differ by this part of the largest."""
@@ -109,7 +143,12 @@ def _kernels() -> Any:
         raise Absent("triton is not installed")
     path = Path(tempfile.mkdtemp()) / "benchmark_kernels.py"
     path.write_text(SOURCE, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("benchmark_kernels", path)
+    return _module(path)
+
+
+def _module(path: Path) -> Any:
+    """Return the module in a file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -129,6 +168,11 @@ def rows() -> Iterator[Row]:
         name = f"cuda:90, {kernel.replace('_', ' ')} of {shape[0]} rows of {shape[1]:,} f32"
         peer = "Triton's interpreter"
         yield Row("kernels of Triton", name, partial(beside, kernel), peer, Target(speed=AS_FAST), "ms")
+    for target in FORMS:
+        for which in ("slowest", "median"):
+            name = f"{target}, programs of people again, the {which} of them beside its peer"
+            measure = partial(programs, target, which)
+            yield Row("kernels of Triton", name, measure, "Triton's interpreter", Target(speed=AS_FAST), "ms")
     name = "cuda:90, matmul 256x256x256 of f16"
     yield Row("kernels of Triton", name, beside_matmul, "Triton's interpreter", Target(speed=AS_FAST), "ms")
 
@@ -181,6 +225,61 @@ def beside_matmul(sizes: Sizes) -> Measured:
     a, b = (random(4).standard_normal((256, 256)).astype(np.float16) for _ in range(2))
     constants = {"BM": 64, "BN": 64, "BK": 64}
     return _beside("matmul", (4, 4), [a, b, np.zeros((256, 256), np.float32)], [256, 256], constants)
+
+
+def programs(target: str, which: str, sizes: Sizes) -> Measured:
+    """Measure the programs of the folder, launched again, beside Triton's interpreter.
+
+    Return the one whose ratio is the least or the median.
+    """
+    found = sorted(_programs(target), key=lambda each: each[1] / each[2], reverse=True)
+    reach = sum(each[2] / each[1] >= AS_FAST for each in found)
+    name, ours, peer = found[0 if which == "slowest" else len(found) // 2]
+    note = f"{name}; {reach} of {len(found)} programs are {AS_FAST:.0f} times as fast"
+    return Measured(ours * 1e3, peer * 1e3, note=note)
+
+
+@lru_cache(maxsize=len(FORMS))
+def _programs(target: str) -> list[tuple[str, float, float]]:
+    """Return the programs of the folder in a form: the name, our seconds, and those of the interpreter."""
+    module, form, measured = _module(FOLDER / "triton_programs.py"), FORMS[target], []
+    for name, peer in _interpreted().items():
+        path = FOLDER / "data" / "triton" / f"{name}.{form}"
+        if not path.exists():
+            continue
+        kernel = hu.load(path)
+        given, grid = module.arguments(name)
+
+        def run(kernel: Any = kernel, given: Any = given, grid: Any = grid) -> Any:
+            hu.run(kernel, *given.values(), grid=grid)
+
+        for _ in range(LAUNCHES):
+            run()
+        (seconds,) = best(run, rounds=9, clock=time.process_time)
+        measured.append((name, seconds, peer))
+    return measured
+
+
+@lru_cache(maxsize=1)
+def _interpreted() -> dict[str, float]:
+    """Return the seconds of Triton's interpreter for the programs of the folder that it runs."""
+    _kernels()
+    if importlib.util.find_spec("torch") is None:
+        raise Absent("torch, which Triton's interpreter takes tensors of, is not installed")
+    arguments = FOLDER / "triton_programs.py"
+    names = json.loads((FOLDER / "data" / "triton" / "programs.json").read_text())
+    done = subprocess.run(
+        [sys.executable, "-c", INTERPRET_ALL, FOLDER / "data" / "triton" / "kernels.py", arguments, *names],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    if done.returncode:
+        raise Absent(f"Triton's interpreter fails: {done.stderr.strip().splitlines()[-1]}")
+    times: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return times
 
 
 def _beside(

@@ -20,16 +20,22 @@ DTYPES = {
 }
 
 
+def row(name: str) -> dict[str, Any]:
+    """Return the row of a program."""
+    found: dict[str, Any] = json.loads((PROGRAMS / "programs.json").read_text())[name]
+    return found
+
+
 def arguments(name: str) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Return the arguments of a program by name, with zeros for its results, and the grid."""
-    row = json.loads((PROGRAMS / "programs.json").read_text())[name]
+    described = row(name)
     data = np.load(PROGRAMS / f"{name}.npz")
     given: dict[str, Any] = {}
-    for argument in row["args"]:
+    for argument in described["args"]:
         if "value" in argument:
             given[argument["name"]] = argument["value"]
             continue
         dtype = np.dtype(DTYPES[argument["type"]])
         key = f"in_{argument['name']}"
         given[argument["name"]] = np.array(data[key]).view(dtype) if key in data else np.zeros(argument["shape"], dtype)
-    return given, tuple(row["grid"])
+    return given, tuple(described["grid"])

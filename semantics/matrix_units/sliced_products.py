@@ -181,16 +181,19 @@ def enclosed_sums(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes,
     row, column = (np.sqrt(np.einsum(by, each, each)) for by, each in (("tmk,tmk->tm", left), ("tkn,tkn->tn", right)))
     magnitude = row[:, :, None] * column[:, None] + np.abs(addend)
     error = magnitude * (2 * (depth + 8) * _UNIT)
-    # All terms are multiples of a unit: sums that have so few bits are exact.
-    bits = FORMATS[op.scale].mantissa_bits + 1 if scales else 0
-    units = _unit(np.min(_sizes(left), axis=2, keepdims=True), FORMATS[op.a].mantissa_bits + bits) * _unit(
-        np.min(_sizes(right), axis=1, keepdims=True), FORMATS[op.b].mantissa_bits + bits
-    )
-    units = np.minimum(units, _unit(_sizes(addend), FORMATS[op.d].mantissa_bits))
-    error[magnitude < units * _EXACT] = 0
-    low, high = (_codes(FORMATS[op.d], end) for end in (total - error, total + error))
+    d = FORMATS[op.d]
+    low, high = (_codes(d, end) for end in (total - error, total + error))
+    unsure = low != high
+    if unsure.any():
+        # All terms are multiples of a unit: sums that have so few bits are exact.
+        bits = FORMATS[op.scale].mantissa_bits + 1 if scales else 0
+        units = _unit(np.min(_sizes(left), axis=2, keepdims=True), FORMATS[op.a].mantissa_bits + bits) * _unit(
+            np.min(_sizes(right), axis=1, keepdims=True), FORMATS[op.b].mantissa_bits + bits
+        )
+        exact = magnitude < np.minimum(units, _unit(_sizes(addend), d.mantissa_bits)) * _EXACT
+        high, unsure = np.where(exact, _codes(d, total), high), unsure & ~exact
     # What is left of products that cancel is +0, but a sum of zeros may be -0 if C is.
-    return Enclosed(high, (low != high) | (total == 0) & (addend == 0) & (c != 0))
+    return Enclosed(high, unsure | (total == 0) & (addend == 0) & (c != 0))
 
 
 def _sizes(numbers: Floats) -> Floats:
