@@ -73,7 +73,7 @@ class KernelCompiler(FunctionCompiler):
             found = self.contraction.fused(op)
             if found is not None:
                 return fused_evaluator(found, self._mark(found))
-            if self.contraction.takes_combination(op) or self.contraction.crosses_iterations(op):
+            if self.contraction.may_take_another(op):
                 return self._approximate(op, plain)
         if op.name == "arith.truncf":
             return casts.FP_TO_FP

@@ -226,8 +226,7 @@ class Contraction:
         found = [(number, product) for number, product in enumerate(products) if product is not None]
         if not found:
             return None
-        sure = not any(self.hidden(product) for _, product in found) and not self.takes_combination(op)
-        sure = sure and not self.crosses_iterations(op)
+        sure = not any(self.hidden(product) for _, product in found) and not self.may_take_another(op)
         if len(found) > 1 and self._alike(*[product for _, product in found]):
             doubled = op.name == "arith.addf" and str(ty.element_type(op.results[0].type)) not in self._target.doubled
             return None if doubled else Fused(found[0][1], 0, sure)
@@ -294,6 +293,10 @@ class Contraction:
             for each in factors
         )
 
+    def may_take_another(self, op: Operation) -> bool:
+        """Tell whether an addition may take a product that the text does not show in its basic block."""
+        return self.takes_combination(op) or self.crosses_iterations(op) or self.crosses_choices(op)
+
     @staticmethod
     def takes_combination(op: Operation) -> bool:
         """Tell whether an operand of an addition is what a reduction or scan by products combined last: LLVM may fuse
@@ -323,6 +326,42 @@ class Contraction:
             isinstance(value, OpResult) and _is_unrolled(value.owner) and _may_be_product(value, set())
             for value in through
         )
+
+    def crosses_choices(self, op: Operation) -> bool:
+        """Tell whether an addition may take a product from before a branch or out of one: LLVM may compute both ways
+        and choose a result, and it moves what both ways begin with before the branch.
+        """
+        for value in map(_source, op.operands):
+            if not isinstance(value, OpResult):
+                continue
+            made = value.owner
+            if made.name == "scf.if":
+                ends = [_source(region.blocks[-1].operations[-1].operands[value.index]) for region in made.regions]
+                if all(_is_of("arith.mulf", end) for end in ends):
+                    return True
+            elif made.name == "arith.mulf" and self._only_choices(made, op):
+                return True
+        return False
+
+    def _only_choices(self, made: Operation, op: Operation) -> bool:
+        """Tell whether all that separates an op from an earlier one is ``scf.if``, at least one."""
+        top, found = op, False
+        while top.parent is not made.parent:
+            around = top.parent_op
+            if around is None or around.name != "scf.if":
+                return False
+            top, found = around, True
+        assert made.parent is not None
+        ops = made.parent.operations
+        for each in ops[ops.index(made) : ops.index(top)]:
+            if each.name.startswith(_BRANCHING[self._target.is_cuda]):
+                inner = [one.name for one in each.walk()]
+                if each.name != "scf.if" or any(
+                    name.startswith(("scf.for", "scf.while", "tt.", "ttg.")) for name in inner
+                ):
+                    return False
+                found = True
+        return found
 
     def hidden(self, product: Product) -> bool:
         """Tell whether LLVM may have hidden a product: the product of a constant and a choice with a constant becomes a
@@ -376,6 +415,11 @@ class Contraction:
         if op.name == "arith.select":
             return any(map(_is_constant, op.operands[1:]))
         return not self._target.is_cuda and op.name in _LOADS and any(map(_is_constant, op.operands[-1:]))
+
+
+def _stays(op: Operation) -> bool:
+    """Tell whether LLVM leaves an op behind its branch: it accesses memory, takes several threads, or is a loop."""
+    return op.name in _ACCESSES or op.name.startswith(("scf.for", "scf.while", "tt.atomic", "tt.call", "tt.reduce"))
 
 
 _MOST_TRIPS = 128

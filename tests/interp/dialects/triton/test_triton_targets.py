@@ -159,6 +159,10 @@ def op(result: str, name: str, *operands: str) -> str:
 
 
 AB, CD = op("m", "mulf", "a", "b"), op("n", "mulf", "c", "d")
+CHOICE = (
+    "%i0 = arith.constant 0 : i32\n%p = tt.get_program_id x : i32\n%t = arith.cmpi eq, %p, %i0 : i32\n"
+    f"%y = scf.if %t -> ({F32}) {{{{\n{{0}}scf.yield %s : {F32}\n}}}} else {{{{\nscf.yield %a : {F32}\n}}}}\n"
+)
 
 
 @each_row(
@@ -243,6 +247,10 @@ def test_fusion_may_be_left_out() -> None:
         "%s = arith.addf %h, %m : {0}\nscf.yield %s : {0}\n}\n",
         True,
     ),
+    # LLVM computes both ways of a branch and chooses a result, so the product from before it is in the same block.
+    ("cuda:90", AB + CHOICE.format(CD + op("s", "subf", "m", "n")), True),
+    ("hip:gfx942", AB + CHOICE.format(op("s", "addf", "m", "d")), True),
+    ("cuda:90", CHOICE.format(CD + op("s", "subf", "a", "n")), False),
 )
 def test_products_that_may_be_hidden_are_open(target: str, body: str, expected: bool) -> None:
     given = [(name, "f32", np.full(128, value, np.float32)) for name, value in zip("abcd", (A, B, C, D), strict=True)]
