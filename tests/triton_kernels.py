@@ -16,6 +16,13 @@ def add(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def scale(arrays, factors, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(arrays[1] + i, mask=i < n)
+    tl.store(arrays[0] + i, x * factors[0] + factors[1][0], mask=i < n)
+
+
+@triton.jit
 def squares(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n)

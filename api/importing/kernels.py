@@ -304,7 +304,10 @@ class _Memory:
             array = as_array(data, what)
             name, self._start, self._bytes = array.dtype.name, _start(data, array), array.nbytes
         if name not in _NAMES:
-            raise TypeMismatch(f"{what}: Triton has no pointers to elements of type {name}")
+            raise TypeMismatch(
+                f"{what}: Triton has no pointers to elements of type {name}",
+                hint="give an array of floats, of integers of up to 64 bits or of bool, such as x.astype(np.float32)",
+            )
         self.dtype = _NAMES[name]
         self.data = data
 
@@ -356,13 +359,25 @@ class Launch:
             keywords = {_FUSION: _fuses({}), **self.keywords}
             packed = self.kernel._pack_args(backend, keywords, bound, specialization, options)
         except (AssertionError, KeyError, OverflowError, TypeError) as error:
-            raise TypeMismatch(f"{self.kernel.fn.__name__}: {error.args[0] if error.args else error}") from None
+            raise self._refused(error) from None
         chosen, signature, constants, attributes = packed
         given = {name: value for name, value in self.keywords.items() if name in chosen.__dict__}
         module = _compiled(_Source(self.kernel, signature, constants, attributes, given), target)
-        kept = [name for name, type_ in signature.items() if type_ != "constexpr"]
-        values = {name: self.bound[name] for name in kept}
-        return module, {name: value.data if isinstance(value, _Memory) else value for name, value in values.items()}
+        values = [each for name, type_ in signature.items() for each in _kept(name, type_, self.bound[name])]
+        return module, dict(values)
+
+    def _refused(self, error: Exception) -> HalfulpError:
+        """Return the error for arguments or options that Triton does not take."""
+        name = self.kernel.fn.__name__
+        for option in ("num_warps", "num_stages", "num_ctas"):
+            value = self.keywords.get(option, 1)
+            if not isinstance(value, int):
+                return TypeMismatch(f"{name}: {option} is {value!r}, but must be an integer", hint=f"{option}=4")
+        told = str(error.args[0] if error.args else error)
+        hint = None
+        if "unrecognised" in told:
+            hint = f"it takes {', '.join(self.kernel.arg_names)}, options of a launch (num_warps) and of hu.run"
+        return TypeMismatch(f"{name}: {told}", hint=hint)
 
 
 def bound_launch(launcher: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], what: str) -> Launch:
@@ -413,14 +428,34 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _kept(name: str, type_: Any, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what of an argument the compiled kernel takes, each with its name there: no constants, and of a tuple its
+    elements.
+    """
+    if isinstance(type_, tuple):
+        for number, part in enumerate(zip(type_, value, strict=True)):
+            yield from _kept(f"{name}.{number}", *part)
+    elif type_ != "constexpr":
+        yield name, value.data if isinstance(value, _Memory) else value
+
+
 def _looked_at(name: str, value: Any) -> Any:
     """Return an argument as Triton's launcher takes it: memory for an array, a number of Python for a scalar."""
-    if isinstance(value, tuple) or type(value).__name__ == "TensorDescriptor":
-        raise Unsupported(f"the argument {name} is a {type(value).__name__}, which is not run")
+    if isinstance(value, tuple):
+        parts = [_looked_at(f"{name}[{number}]", _plain(each)) for number, each in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if type(value).__name__ == "TensorDescriptor":
+        raise Unsupported(
+            f"the argument {name} is a TensorDescriptor, which is not run",
+            hint="pass the array, its shape and its strides, and make the descriptor in the kernel: "
+            "tl.make_tensor_descriptor",
+        )
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str | list):
-        raise TypeMismatch(f"the argument {name} is a {type(value).__name__}", hint="give an array for a pointer")
+        raise TypeMismatch(
+            f"the argument {name} is a {type(value).__name__}", hint="give an array for a pointer, else a number"
+        )
     return _Memory(value, f"the argument {name}")
 
 

@@ -206,6 +206,16 @@ def test_launches_of_a_library(kernels: Any) -> None:
     assert (kernels.guessed.fn.run, kernels.tuned.run) == usual
 
 
+@pytest.mark.parametrize("target", [None, "cuda:90"])
+def test_tuples_pass_their_elements(kernels: Any, target: str | None) -> None:
+    """An integer that is 1 becomes a constant, also in a tuple."""
+    x = np.arange(16, dtype=np.float32)
+    for factor in (1, 3):
+        y = np.zeros_like(x)
+        hu.launch(kernels.scale[(1,)], (y, x), (factor, (0.5,)), 12, BLOCK=16, target=target)
+        assert np.array_equal(y, np.where(x < 12, x * factor + 0.5, 0))
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 X = np.zeros(100, np.float32)
@@ -214,7 +224,8 @@ REFUSED: tuple[tuple[Callable[[Any], Any], type[Exception], str], ...] = (
     (lambda k: hu.launch(k.add[(1,)], X, X), hu.TypeMismatch, "add: missing a required argument: 'z_ptr'"),
     (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=8, warps=2), hu.TypeMismatch, "warps was specified but"),
     (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=5), hu.Unsupported, "range must be a power of 2"),
-    (lambda k: hu.launch(k.add[(1,)], X, X, (1, 2), 5, BLOCK=8), hu.Unsupported, "the argument z_ptr is a tuple"),
+    (lambda k: hu.launch(k.add[(1,)], X, X, (1, [2]), 5, BLOCK=8), hu.TypeMismatch, "the argument z_ptr[1] is a list"),
+    (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=8, num_warps="4"), hu.TypeMismatch, "num_warps is '4', but must be an integer"),
     (lambda k: hu.launch(k.add[(1,)], X, X, X + 0j, 5, BLOCK=8), hu.TypeMismatch, "no pointers to elements of type complex"),
     (lambda k: hu.launch(k.tuned[(1,)], X, X, 5), hu.Unsupported, "choose one: kernel.fn[grid] in place of kernel[grid], and BLOCK=64"),
     (lambda k: hu.launch(k.add[(1,)], X, X, X, 5, BLOCK=8, target="cuda:hopper"), hu.HalfulpError, "target is 'cuda:hopper'"),
