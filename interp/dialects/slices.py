@@ -171,8 +171,8 @@ def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
             continue
         if start >= size and count != 0:
             return d.Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
-        if count and step is not None and not 0 <= start + (count - 1) * step < size:
-            last = start + (count - 1) * step
+        # As in MLIR, a part that begins in front of the shape is found when it runs.
+        if count and step is not None and (last := start + (count - 1) * step) >= size:
             return d.Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
     return None
 

@@ -397,7 +397,8 @@ def read_mixed(
     p: OpParser, brackets: str = "[]", message: str = "expected SSA value or integer"
 ) -> tuple[list[int], attributes.DenseArrayAttr]:
     """Read a list of integers and values, such as ``[1, %a]``. Return the indices of the tokens of the values, and the
-    attribute with the integers, which has a placeholder for each value.
+    attribute with the integers, which has a placeholder for each value. Brackets around an integer mean nothing here:
+    MLIR reads the sizes of scalable vectors by the same function.
     """
     names: list[int] = []
     codes: list[int] = []
@@ -407,7 +408,10 @@ def read_mixed(
             names.append(p.operand_token())
             codes.append(attributes.DYNAMIC)
         else:
+            bracketed = p.take("[")
             codes.append(p.integer(message) & ((1 << 64) - 1))
+            if bracketed:
+                p.expect("]", "expected ']' in dynamic index list")
         if not p.take(","):
             break
     p.expect(brackets[1])

@@ -441,6 +441,14 @@ def _factors(op: Operation, name: str, count: int) -> Sequence[int]:
     return codes * count if written.splat else codes
 
 
+def _verify_windows(op: Operation) -> str | None:
+    """Return an error message if a window does not move along one of its loops, or for a second block, else None."""
+    moves = (*_factors(op, "strides", 1), *_factors(op, "dilations", 1))
+    if not all(moves):
+        return d.Unprefixed("unexpected loop dimension for convolution op")
+    return declaring.verify_blocks(op)
+
+
 def _reader(row: NamedOp) -> Reader:
     loops = row.loops.split()
     place = {name: number for number, name in enumerate(loops)}
@@ -578,6 +586,7 @@ def declare_named_ops() -> None:
             reader,
             forms.named_form(_written_body(row.body), len(row.operands)),
             properties=windows if count else (),
+            verify=_verify_windows if count else declaring.verify_blocks,
             verify_regions=_remembering(row, reader),
         )
     for row, verify in zip(MATMULS, _MAPS_OF_MATMULS, strict=True):

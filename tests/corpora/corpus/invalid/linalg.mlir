@@ -172,3 +172,9 @@ func.func @f(%a: tensor<5x6x3x3x2x2xf32>, %b: tensor<2x12x12x2xf32>) {
   %0 = linalg.winograd_output_transform fmr(F_4_3) ins(%a : tensor<5x6x3x3x2x2xf32>) outs(%b : tensor<2x12x12x2xf32>) -> tensor<2x12x12x2xf32>
   return
 }
+// -----
+// A window that does not move.
+func.func @f(%a: tensor<1x2x8xf32>, %b: tensor<3x2x2xf32>, %c: tensor<1x3x7xf32>) -> tensor<1x3x7xf32> {
+  %0 = linalg.conv_1d_ncw_fcw {dilations = dense<0> : tensor<1xi64>, strides = dense<1> : tensor<1xi64>} ins(%a, %b : tensor<1x2x8xf32>, tensor<3x2x2xf32>) outs(%c : tensor<1x3x7xf32>) -> tensor<1x3x7xf32>
+  return %0 : tensor<1x3x7xf32>
+}

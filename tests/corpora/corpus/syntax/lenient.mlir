@@ -93,3 +93,37 @@ func.func @f(%x: f32) {
   %0 = arith.constant {value = 1 : i32} 2 : i32
   return
 }
+// -----
+// Brackets around integers, and a part that begins in front of its tensor.
+func.func @f(%a: tensor<1x2x2x4xf32>) -> tensor<1x2x4xf32> {
+ %0 = tensor.extract_slice %a[0, 0, 0, 0] [1, 1, 2, 4] [1, 1, -1, 1] : tensor<1x2x2x4xf32> to tensor<1x2x4xf32>
+ return %0 : tensor<1x2x4xf32>
+}
+// -----
+func.func @f(%a: tensor<?xf32>) -> tensor<4xf32> {
+ %0 = tensor.extract_slice %a[[0]] [4] [[1]] : tensor<?xf32> to tensor<4xf32>
+ return %0 : tensor<4xf32>
+}
+// -----
+func.func @f(%a: index) -> index {
+ %3 = affine.linearize_index disjoint [%a, %a] by (8, [4]) : index
+ return %3 : index
+}
+// -----
+func.func @f(%a: tensor<20x1x12xf32>, %d : tensor<10x1x3x4x2xf32>) -> tensor<10x1x3x4x2xf32> {
+ %0 = linalg.pack %a inner_dims_pos = [2, 0] inner_tiles = [[4], 2] into %d : tensor<20x1x12xf32> -> tensor<10x1x3x4x2xf32>
+ return %0: tensor<10x1x3x4x2xf32>
+}
+// -----
+func.func @f(%a: memref<?xf32>) -> memref<4xf32, strided<[1], offset: 0>> {
+ %0 = memref.subview %a[[0]] [4] [[1]] : memref<?xf32> to memref<4xf32, strided<[1], offset: 0>>
+ return %0 : memref<4xf32, strided<[1], offset: 0>>
+}
+// -----
+func.func @f(%a: memref<8xf32>) {
+ %c = memref.reinterpret_cast %a to offset: [[0]], sizes: [[4]], strides: [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 0>>
+ return
+}
+// -----
+func.func @f() { scf.forall (%i) in ([4]) { }
+ return }
