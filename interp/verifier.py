@@ -23,7 +23,7 @@ from halfulp.interp.declare.operands import (
 )
 from halfulp.interp.declare.registry import default_registry, is_upstream
 from halfulp.interp.dominance import Dominance, is_isolated
-from halfulp.interp.ir.attributes import Attribute, StringAttr
+from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr, StringAttr
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import (
@@ -35,6 +35,7 @@ from halfulp.interp.ir.operations import (
     SSAValue,
     is_symbol_table,
 )
+from halfulp.interp.ir.types import I32
 
 
 def verify(module: Module, known: KnownRules | None = None) -> None:
@@ -338,7 +339,10 @@ def _groups(
     sizes: list[int] | None
     segments = None if definition is None else (result_segments if what == "result" else operand_segments)(definition)
     if definition is not None and segments is not None:
-        sizes = list(getattr(operation.properties.get(segments), "values", ()))
+        given = operation.properties.get(segments)
+        if isinstance(given, DenseArrayAttr) and given.element != I32:
+            raise operation.rule_broken(f"'{segments}' must be an array of i32, but is {given}")
+        sizes = list(getattr(given, "values", ()))
         if len(sizes) != len(slots) or sum(sizes) != len(values):
             raise operation.rule_broken(
                 f"{what} count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in "

@@ -193,7 +193,7 @@ def assignments(p: OpParser) -> tuple[list[int], list[int]]:
     operands: list[int] = []
     p.expect("(")
     while p.tokens[p.pos] != ")":
-        arguments.append(p.operand_token())
+        arguments.append(p.argument_token())
         p.expect("=")
         operands.append(p.operand_token())
         if not p.take(","):
@@ -230,6 +230,14 @@ def parenthesised(p: OpParser) -> list[int]:
     p.expect("(")
     names = p.operand_tokens()
     p.expect(")")
+    return names
+
+
+def argument_list(p: OpParser) -> list[int]:
+    """Read ``(%a, %b, …)``, the names of arguments of a region, and return the indices of their tokens."""
+    names = parenthesised(p)
+    for name in names:
+        p.unnumbered(name)
     return names
 
 

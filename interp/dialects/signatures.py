@@ -57,7 +57,7 @@ class Signature:
             p.error(f"custom op '{self.name}' expected {expected}")
         if named:
             if "#" in p.tokens[at]:
-                p.error("result number not allowed in argument list")
+                p.unnumbered(at)
             p.pos += 1
             p.expect(":")
         self.inputs.append(p.type())

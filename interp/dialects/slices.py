@@ -169,10 +169,10 @@ def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
     for axis, (size, start, count, step) in enumerate(zip(shape, *lists, strict=True)):
         if size is None or start is None:
             continue
-        if start >= size and count != 0:
+        if start >= size:
             return d.Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
         # As in MLIR, a part that begins in front of the shape is found when it runs.
-        if count and step is not None and (last := start + (count - 1) * step) >= size:
+        if None not in (count, step) and (last := start + (count - 1) * step) >= size:
             return d.Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
     return None
 

@@ -152,6 +152,16 @@ class OpParser(AttributeParser):
             found.append(self.operand_token())
         return found
 
+    def argument_token(self) -> int:
+        """Read the name of an argument of a region, and return the index of its token."""
+        return self.unnumbered(self.operand_token())
+
+    def unnumbered(self, token: int) -> int:
+        """Return the index of an argument's token. Raises ParseError for the name of one of many results."""
+        if "#" in self.tokens[token]:
+            self.error("result number not allowed in argument list", token)
+        return token
+
     def end_scope(self) -> None:
         """Replace forward references by their values. Raises ParseError for a name that was never defined."""
         if self.forward:

@@ -55,9 +55,7 @@ def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[Affin
 
 
 def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    variable = p.operand_token()
-    if "#" in p.tokens[variable]:
-        p.error("result number not allowed in argument list", variable)
+    variable = p.argument_token()
     place = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
     p.expect("=")
     lower, lower_tokens = _read_bound(p, definition, "max")

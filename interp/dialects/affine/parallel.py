@@ -81,7 +81,7 @@ def _read_reductions(p: OpParser, definition: OpDefinition) -> list[int]:
 
 
 def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    variables = regions.parenthesised(p)
+    variables = regions.argument_list(p)
     p.expect("=")
     lower_map, lower_tokens, lower_sizes = read_groups(p, "max")
     p.keyword(definition, "to")

@@ -14,6 +14,7 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.dialects.regions import (
+    argument_list,
     arrow_types,
     assignments,
     build_op,
@@ -221,7 +222,7 @@ def yielded(op: Operation, low: FunctionLowering) -> None:
 
 def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     properties: dict[str, Attribute] = {"unsignedCmp": _UNIT} if p.take("unsigned") else {}
-    variables = parenthesised(p)
+    variables = argument_list(p)
     lists = []
     for word in ("=", "to", "step"):
         if word == "=":

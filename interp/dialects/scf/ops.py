@@ -8,6 +8,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import SEGMENTS, operand_groups
 from halfulp.interp.dialects.regions import (
     Bounds,
+    argument_list,
     arrow_types,
     assignments,
     build_op,
@@ -16,7 +17,6 @@ from halfulp.interp.dialects.regions import (
     declare_yield,
     inside,
     over_box,
-    parenthesised,
     print_assignments,
     trailing_dictionary,
     types_text,
@@ -51,7 +51,7 @@ def _constants(number: int, count: int) -> DenseArrayAttr:
 
 
 def _parse_forall(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
-    variables = parenthesised(p)
+    variables = argument_list(p)
     names: list[list[int]] = [[], [], []]
     numbers = [_constants(0, len(variables)), _constants(0, 0), _constants(1, len(variables))]
     if p.take("in"):

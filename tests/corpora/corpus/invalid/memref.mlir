@@ -74,3 +74,12 @@ func.func @f(%m: memref<2x3xf32>) {
   %0 = memref.subview %m[0, 0] [2, 4] [1, 1] : memref<2x3xf32> to memref<2x4xf32, strided<[3, 1]>>
   return
 }
+// -----
+// A part without elements that begins outside.
+func.func @f(%arg1 : memref<3x3xi8>) {
+  %0 = memref.subview %arg1[3, 0] [0, 2] [1, 1] : memref<3x3xi8> to memref<0x2xi8, strided<[3, 1], offset: 9>>
+  return
+}
+// -----
+func.func @f(%a : memref<0xi8>) { %0 = memref.subview %a[0] [0] [1] : memref<0xi8> to memref<0xi8>
+  return }

@@ -181,3 +181,19 @@ func.func @f(%i: index) {
   }) : (index) -> ()
   return
 }
+// -----
+// The name of one of several results for an argument.
+func.func @f(%x: index, %a: i32) {
+  %r:2 = scf.for %i = %x to %x step %x iter_args(%r#1 = %a, %q = %a) -> (i32, i32) { scf.yield %q, %q : i32, i32 }
+  return
+}
+// -----
+func.func @f(%x: index, %a: i32) {
+  scf.parallel (%i#1) = (%x) to (%x) step (%x) { }
+  return
+}
+// -----
+func.func @f(%x: index, %a: i32) {
+  scf.forall (%i#1) in (3) { }
+  return
+}

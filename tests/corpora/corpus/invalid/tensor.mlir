@@ -236,3 +236,26 @@ func.func @f(%t: tensor<4x5xf32>, %d: tensor<?x5xf32>, %n: index, %v: f32, %i: t
   tensor.parallel_insert_slice %p into %t[0, 0] [3, 5] [1, 1] : tensor<3x5xf32> into tensor<4x5xf32>
   return
 }
+// -----
+// A part without elements that begins outside.
+func.func @f(%arg0 : tensor<0x2xi8>, %arg1 : tensor<3x3xi8>) -> tensor<3x3xi8> {
+  %0 = tensor.insert_slice %arg0 into %arg1[3, 0] [0, 2] [1, 1] : tensor<0x2xi8> into tensor<3x3xi8>
+  return %0 : tensor<3x3xi8>
+}
+// -----
+func.func @f(%arg1 : tensor<3x3xi8>) {
+  %0 = tensor.extract_slice %arg1[3, 0] [0, 2] [1, 1] : tensor<3x3xi8> to tensor<0x2xi8>
+  return
+}
+// -----
+func.func @f(%arg0 : tensor<0x2xi8>, %arg1 : tensor<3x3xi8>) {
+  scf.forall (%i) in (2) shared_outs(%o = %arg1) -> tensor<3x3xi8> {
+   scf.forall.in_parallel { tensor.parallel_insert_slice %arg0 into %o[3, 0] [0, 2] [1, 1] : tensor<0x2xi8> into tensor<3x3xi8> } }
+  return
+}
+// -----
+func.func @f(%a : tensor<0xi8>) { %0 = tensor.extract_slice %a[0] [0] [1] : tensor<0xi8> to tensor<0xi8>
+  return }
+// -----
+func.func @f(%a : tensor<0x4xi8>) { %0 = tensor.extract_slice %a[1, 0] [0, 4] [1, 1] : tensor<0x4xi8> to tensor<0x4xi8>
+  return }
