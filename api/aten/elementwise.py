@@ -127,6 +127,8 @@ def compared(compare: Callable[[Array, Array], Array]) -> Rule:
     def rule(call: Call) -> Sequence[Expected]:
         one, other = call.array("self"), call.array("other")
         floats = [each for each in (one, other) if each.dtype.kind in "fV"]
+        if not floats and one.ndim and one.dtype.kind in "iu" and not other.ndim and other.dtype.kind in "iu":
+            other = other.astype(one.dtype)  # a number takes the type of the tensor: -1 is 255
         if floats:
             wide = np.result_type(
                 *(

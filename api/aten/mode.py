@@ -36,7 +36,7 @@ NARROW: Mapping[str, str] = {
     "addmv": "the product is rounded before the addend is added",
     "addbmm": "the products of the batches are added in the type of the tensors",
     "_softmax": "along another axis than the last one, steps are rounded",
-    "_log_softmax": "along another axis than the last one, steps are rounded",
+    "_log_softmax": "the sum and its logarithm are rounded; along another axis than the last one, all steps",
     "_softmax_backward_data": "along another axis than the last one, steps are rounded",
     "_log_softmax_backward_data": "along another axis than the last one, steps are rounded",
     "native_batch_norm": "the scale and the shift of a channel are rounded",
@@ -47,8 +47,10 @@ NARROW: Mapping[str, str] = {
     "rsqrt": "the square root is rounded before it divides",
     "xlogy": "the logarithm is rounded before the product",
     "sigmoid_backward": "in the last elements of a tensor, steps are rounded",
-    "pow": "of bf16, each product of a cube is rounded",
+    "pow": "of bf16, each product of a cube is rounded, and for the exponents -2 and -0.5 the square or the root",
     "convolution_backward": "sums are rounded to the type of the tensors",
+    "mse_loss": "the difference is rounded before it is squared",
+    "nll_loss_forward": "losses are added in the type of the tensors",
     "mse_loss_backward": "the factor, the difference and each product are rounded",
     "prod": "each product is rounded",
     "cumprod": "each product is rounded",
@@ -69,11 +71,11 @@ def _other_axis(call: Call) -> bool:
 
 _ONLY: Mapping[str, Callable[[Call], bool]] = {
     "_softmax": _other_axis,
-    "_log_softmax": _other_axis,
     "_softmax_backward_data": _other_axis,
     "_log_softmax_backward_data": _other_axis,
     "convolution": lambda call: bool(call["transposed"]),
-    "pow": lambda call: call.dtype.name == "bfloat16" and call["exponent"] == 3,
+    "pow": lambda call: call["exponent"] in (-2, -0.5) or (call.dtype.name == "bfloat16" and call["exponent"] == 3),
+    "mse_loss": lambda call: call["reduction"] == 0,
 }
 """The calls of ops of `NARROW` that are computed like this, if not all are."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
 from halfulp.aten.bands import TINY, Array, Axes, Band, Centers, gamma
-from halfulp.aten.calls import Call, Exact, Expected, Inside, NotJudged, Within, blocks
-from halfulp.aten.elementwise import Rule
+from halfulp.aten.calls import Call, Exact, Expected, Inside, NotJudged, Within, blocks, compute
+from halfulp.aten.elementwise import Rule, numbers_rounded, operand, rounded
 
 # --- reductions -------------------------------------------------------------------------------------------------------
 
@@ -274,6 +275,10 @@ def with_addend(addend: str, first: str, second: str, batches: bool = False) -> 
             other = call.band(addend).apply(move)
             return _beside(found, other if beta == 1 else other * beta, count)
 
+        if not count and beta != 1:  # a product of a tensor and a number
+            dtype = call.computed
+            factors = numbers_rounded([np.asarray(beta, dtype), operand(call, addend, dtype)], call)
+            return rounded((compute("arith.mulf", *each) for each in factors), call)
         one, other = call.band(first), call.band(second)
         if batches:
             return [Within(end(multiplied(one, other).sum(0), lambda a: a))]
@@ -777,10 +782,14 @@ def softmax(call: Call) -> Sequence[Expected]:
 @np.errstate(all="ignore")
 def log_softmax(call: Call) -> Sequence[Expected]:
     """Return (x - max) - log Σ exp(x - max)."""
-    x, axis = call.band("self"), int(call["dim"])
+    axis = int(call["dim"])
+    last = call.narrow and axis % max(call["self"].ndim, 1) == call["self"].ndim - 1
+    x = (replace(call, narrow=False) if last else call).band("self")
     top = np.max(x.mid, axis=axis, keepdims=True)
     shifted = x - Band(top, np.zeros(()), x.digits)
     total = shifted.exp(EXP_ULPS).sum(axis, True).log(2)
+    if last:  # the sum and its logarithm are rounded to the type of 16 bits
+        total = total.within(2.0**-call.digits * (1 + np.abs(total.mid)))
     # Some kernels subtract max + log Σ at once.
     return [Within((shifted - total).within(2 * x.unit * (np.abs(top) + np.abs(total.mid))), "approximation")]
 

@@ -418,6 +418,26 @@ def test_only_calls_that_round_each_step_may_be_narrow() -> None:
 
 
 @TORCH
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_ops_that_round_some_steps_are_not_unexplained(dtype: str) -> None:
+    """Each as PyTorch 2.13 computes it on a CPU: `NARROW` says how."""
+    torch().manual_seed(0)
+    kind = getattr(torch(), dtype)
+    functional = torch().nn.functional
+    x, y = torch().randn(8, 5).to(kind) * 9, torch().randn(8, 5).to(kind) * 9
+    with hu.torch_mode() as seen:
+        torch().log_softmax(x, -1)
+        torch().pow(x, -2)
+        torch().pow(x.abs(), -0.5)
+        functional.mse_loss(x[0], y[0], reduction="none")
+        functional.nll_loss(x, torch().arange(8) % 5)
+        torch().addmm(x, x[:, :0], y[:0], beta=0.2, alpha=0.6)
+        torch().eq(torch().tensor([255, 1], dtype=torch().uint8), -1)
+    assert seen.unexplained == []
+    assert dict(seen.not_judged) == {}
+
+
+@TORCH
 def test_a_bound_that_is_infinite_explains_nothing() -> None:
     with pytest.raises(NotJudged, match="the errors of 1 elements have no bound"):
         judge([Within(Band(np.array([1.0, 2.0]), np.array([0.0, np.inf]), F32))], [torch().tensor([1.0, 3.0])])
