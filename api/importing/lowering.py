@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -294,12 +295,60 @@ def from_onnx(
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
         raise InputError(f"the importer of {lower} cannot read {name}: {reason.strip()}")
     model: Any = import_module("onnx").load(name)
-    text = _located(done.printed, model)
+    text = _without_wrong_ops(_located(done.printed, model), name)
     module = lowered_by_iree(text, name) if by_iree else lowered_by_torch_mlir(text, name, "onnx", to)
     _name_tensors(module, model)
     if by_iree and '"onnx.Gelu"' in done.printed:
         _warn_of_pi(module, name)
     return module
+
+
+_DEPTH = re.compile(
+    r'^(?P<before> *%\w+ = torch\.operator "onnx\.DepthToSpace"\()(?P<operand>%[\w#]+)(?P<attributes>.*)"CRD"'
+    r"(?P<rest>.* : \((?P<type>!torch\.vtensor<\[[^,]*,(?P<channels>[^,]*),.*?>)\).*)$",
+    re.MULTILINE,
+)
+_SIZE = re.compile(r"onnx\.blocksize = (\d+)")
+_EQUATION = re.compile(r'onnx\.Einsum".*onnx\.equation = "([^"]*)"')
+
+
+def _without_wrong_ops(text: str, name: str) -> str:
+    """Return a program of ONNX without the ops that torch-mlir, and so IREE's compiler, lowers to wrong results.
+
+    DepthToSpace with the mode CRD is right only if there are two channels for each size of block 2 (torch-mlir #4544):
+    it gets its channels in another order, and the mode DCR. Raises Unsupported for an Einsum that adds over an index of
+    three operands: the first two are multiplied and added before the third is there.
+    """
+    for equation in _EQUATION.findall(text):
+        operands, _, result = equation.replace(" ", "").partition("->")
+        counts = Counter(index for operand in operands.split(",") for index in {*operand} if index.isalpha())
+        added = [index for index, count in counts.items() if count > 2 and index not in result]
+        if added:
+            raise Unsupported(
+                f"{name}: torch-mlir computes the Einsum '{equation}' wrongly, which adds over the index "
+                f"'{added[0]}' of three operands",
+                hint="write it as products of two operands each, and export the model again",
+            )
+
+    def by_depth(found: re.Match[str]) -> str:
+        size = _SIZE.search(found["attributes"] + found["rest"])
+        if size is None or not found["channels"].isdigit():
+            raise Unsupported(
+                f"{name}: torch-mlir computes DepthToSpace of the mode CRD wrongly, and the channels are open",
+                hint="export the model with fixed channels",
+            )
+        channels, block = int(found["channels"]), int(size[1]) ** 2
+        order = ", ".join(str(k * block + place) for place in range(block) for k in range(channels // block))
+        new, type_ = f"%of_{found.start()}", f"!torch.vtensor<[{channels}],si64>"
+        return (
+            f'{new}i = torch.operator "onnx.Constant"() {{torch.onnx.value = dense<[{order}]> : '
+            f"tensor<{channels}xsi64>}} : () -> {type_}\n"
+            f'{new}g = torch.operator "onnx.Gather"({found["operand"]}, {new}i) {{torch.onnx.axis = 1 : si64}} : '
+            f"({found['type']}, {type_}) -> {found['type']}\n"
+            f'{found["before"]}{new}g{found["attributes"]}"DCR"{found["rest"]}'
+        )
+
+    return _DEPTH.sub(by_depth, text)
 
 
 _OPERATOR = re.compile(r' = torch\.operator "onnx\.(\w+)"')

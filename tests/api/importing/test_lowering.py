@@ -725,6 +725,38 @@ def test_a_model_with_a_dynamic_axis(options: dict[str, Any], tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
 
 
+def of_one_node(path: Path, signature: str, node: str) -> Path:
+    onnx: Any = import_module("onnx")
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g {signature} {{ y = {node} }}'
+    onnx.save(onnx.parser.parse_model(text), path)
+    return path
+
+
+@pytest.mark.onnx
+@pytest.mark.parametrize(("lower", "channels", "block"), [("torch-mlir", 4, 2), ("torch-mlir", 18, 3), ("iree", 4, 2)])
+def test_depth_to_space_is_that_of_onnx(lower: Any, channels: int, block: int, tmp_path: Path) -> None:
+    """The formula of ONNX's specification of the mode CRD. torch-mlir's is wrong (torch-mlir #4544)."""
+    count = channels // block**2
+    signature = f"(float[n, {channels}, 3, 5] x) => (float[n, {count}, {3 * block}, {5 * block}] y)"
+    path = of_one_node(tmp_path / "m.onnx", signature, f'DepthToSpace<blocksize = {block}, mode = "CRD">(x)')
+    x = np.arange(2 * channels * 15, dtype=np.float32).reshape(2, channels, 3, 5)
+    (found,) = hu.run(hu.from_onnx(path, lower=lower), x)
+    parts = x.reshape(2, count, block, block, 3, 5).transpose(0, 1, 4, 2, 5, 3)
+    assert np.array_equal(found.numpy(), parts.reshape(2, count, 3 * block, 5 * block))
+
+
+@pytest.mark.onnx
+def test_ops_that_torch_mlir_computes_wrongly_are_refused(tmp_path: Path) -> None:
+    signature = "(float[2, 3] a, float[3, 4] b, float[2, 3] c) => (float[2, 4] y)"
+    path = of_one_node(tmp_path / "m.onnx", signature, 'Einsum<equation = "ab,bc,ab->ac">(a, b, c)')
+    with pytest.raises(hu.Unsupported, match="'ab,bc,ab->ac' wrongly, which adds over the index 'b' of three operands"):
+        hu.from_onnx(path)
+    signature = "(float[1, n, 3, 5] x) => (float[1, m, 6, 10] y)"
+    path = of_one_node(tmp_path / "m.onnx", signature, 'DepthToSpace<blocksize = 2, mode = "CRD">(x)')
+    with pytest.raises(hu.Unsupported, match="CRD wrongly, and the channels are open"):
+        hu.from_onnx(path)
+
+
 WEIGHTS = """
 <ir_version: 8, opset_import: ["" : 17]>
 model (float[1, 2] x) => (float[1, 2] y)
