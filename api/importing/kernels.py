@@ -515,7 +515,7 @@ def triton_mode(
     def run_tuned(self: Any, *arguments: Any, **keywords: Any) -> Any:
         if tuned is None:
             return _jit_function(self, "hu.triton_mode")
-        chosen = tuned(self.configs)
+        self.best_config = chosen = tuned(self.configs)  # libraries ask for it
         given = {**keywords, **chosen.all_kwargs()}
         if chosen.pre_hook is not None:
             chosen.pre_hook({**dict(zip(self.arg_names, arguments, strict=False)), **given})

@@ -201,6 +201,7 @@ def test_launches_of_a_library(kernels: Any) -> None:
             pass
     assert ["@guessed" in hu.print_module(each) for each in ran] == [True, False]
     assert '"ttg.num-warps" = 4' in hu.print_module(ran[1])
+    assert kernels.tuned.best_config is kernels.tuned.configs[1]
     with pytest.raises(hu.Unsupported, match="tuned=…"), hu.triton_mode():
         copied(x)
     assert (kernels.guessed.fn.run, kernels.tuned.run) == usual
