@@ -623,6 +623,14 @@ class Machine:
             old = self._atomic(pointer, address(), Type("i", bits), value, rule, active)
             if place:
                 write(groups[0][0], old)
+        elif op.startswith("cp.async.c"):
+            # The copy is made at once. Of its bytes, those from the number in the last operand on are 0.
+            kept = read(groups[3][0], 32) if len(groups) > 3 else np.full(self.threads, 16)
+            for step in range(0, int(groups[2][0], 0), 4):
+                start, first = (read(group[0], 64) + np.uint64(step + int(group[-1])) for group in groups[:2])
+                there = active & (kept > step)
+                value = self.load(pointer_of("1"), np.where(there, first, self.BASE), Type("i", 32), there)
+                self.store(pointer_of("3"), start, Type("i", 32), np.where(there, value, 0).astype(np.uint32), active)
         elif op in ("cvt.rn.bf16.f16", "cvt.rn.f16.bf16"):
             source, result = (DTYPES[name] for name in reversed(parts[2:]))
             wide = read(groups[1][0], 16).view(source).astype(np.float32)
@@ -782,6 +790,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "llvm.bitreverse": _reversed_bits,
     "llvm.canonicalize": _by_element(lambda a: a),
     "llvm.nvvm.fence": lambda *_: None,
+    "llvm.nvvm.cp.async": lambda *_: None,  # the group of a copy, which is made at once
     "llvm.nvvm.wgmma": lambda *_: None,
     "llvm.amdgcn.fmed3": _by_element(lambda a, b, c: _larger(_smaller(_larger(a, b), c), _smaller(a, b))),
     "llvm.vector.reduce.fadd": lambda m, e, n, v: reduce(np.add, v[1], v[0]),
