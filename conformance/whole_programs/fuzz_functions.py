@@ -32,7 +32,7 @@ from halfulp.conformance.whole_programs.op_search import ask, run_here
 from halfulp.conformance.whole_programs.shared_runs import Known, Shared, SharedRuns, names_of
 from halfulp.conformance.whole_programs.validation import ValidationReport
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, internal_error
+from halfulp.interp.ir.errors import HalfulpError, ParseError, VerifyError, internal_error
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
@@ -188,6 +188,9 @@ def fuzz_pass(
     def reduced(found: FunctionFinding) -> pass_differences.PassFault | None:
         try:
             return None if reduce is None else reduce(found)
+        except (ParseError, VerifyError) as error:  # the text of the program is not the program
+            report.skipped[_without_numbers(f"it is not reduced: {error.message}")] += 1
+            return None
         except HalfulpError:
             raise
         except Exception as error:

@@ -472,8 +472,8 @@ def into_loop(draft: Draft) -> None:
         inner, around = around, _loop_around(draft, around)
         carried = around.regions[0].blocks[0].arguments
         arguments += carried
-        if inner is not op:
-            _with_arguments(draft, inner, carried)
+        if inner is not op:  # it carries on what the outer one carries; its bounds stay
+            _with_arguments(draft, inner, carried[1:])
     _with_arguments(draft, op, arguments)
 
 
