@@ -203,7 +203,7 @@ def _sizes(numbers: Floats) -> Floats:
 
 def _unit(least: Floats, bits: int) -> Floats:
     """Return a number of which all numbers with so many fraction bits are multiples, if none is less than ``least``."""
-    return np.ldexp(1.0, np.frexp(least)[1] - 1 - bits)
+    return np.asarray(np.ldexp(1.0, np.frexp(least)[1] - 1 - bits))
 
 
 def _numbers(fmt: FloatFormat, codes: Codes) -> Floats:

@@ -322,9 +322,8 @@ class Plan:
         multiply = node.dot.codes
 
         def run() -> None:
-            pool[places] = multiply(
-                *[operand.codes().reshape(shape) for operand, shape in zip(operands, shapes, strict=True)]
-            ).reshape(-1)
+            a, b, c = (operand.codes().reshape(shape) for operand, shape in zip(operands, shapes, strict=True))
+            pool[places] = multiply(a, b, c).reshape(-1)
 
         return run
 

@@ -224,7 +224,7 @@ def test_memory_that_overlaps_is_not_planned() -> None:
         both = [whole.copy(), whole.copy()]
         for each, arrays in zip((module, load()), both, strict=True):
             hu.run(each, arrays[:6], arrays[1:], 6, grid=2)
-        assert np.array_equal(*both)
+        assert np.array_equal(both[0], both[1])
     assert not plans_of(module)
 
 
