@@ -119,9 +119,7 @@ def array(x: Any, to: FixedFormat, type: Any = None) -> FixedArray:
             to, _each(plain.astype(object), lambda number: fixed_point.of_fraction(Fraction(int(number)), to))
         )
     value = float_value(x, type)
-    source = value.element_type
-    assert isinstance(source, ty.FloatType)
-    return _fixed(to, fixed_point.of_floats(source.format, value.bits, to))
+    return _fixed(to, fixed_point.of_floats(ty.float_format(value.element_type), value.bits, to))
 
 
 def _each(numbers: npt.NDArray[Any], compute: Any) -> npt.NDArray[Any]:

@@ -130,15 +130,9 @@ def _count(operation: str, operands: Sequence[Any], wanted: int) -> None:
 # --- what is given ----------------------------------------------------------------------------------------------------
 
 
-def _format_of(value: Value) -> FloatFormat:
-    element = value.element_type
-    assert isinstance(element, ty.FloatType)
-    return element.format
-
-
 def _operand(given: Any, type_: Any) -> Value:
     value = float_value(given, type_)
-    _check_format(_format_of(value))
+    _check_format(ty.float_format(value.type))
     return value
 
 
@@ -210,7 +204,7 @@ def _number(fmt: FloatFormat, code: int) -> Number:
 
 
 def _codes(value: Value) -> list[int]:
-    return codes_to_ints(value.bits.reshape(-1), _format_of(value).bits)
+    return codes_to_ints(value.bits.reshape(-1), ty.float_format(value.type).bits)
 
 
 def _value(fmt: FloatFormat, codes: Sequence[int], shape: tuple[int, ...]) -> Value:
@@ -241,7 +235,7 @@ def _mapped(rows: Sequence[Codes], compute: Callable[..., int], random: Sequence
 def _elementwise(operation: str, operands: Sequence[Value], how: _How) -> Value:
     arity, compute = OPERATIONS[operation]
     _count(operation, operands, arity)
-    formats = [_format_of(value) for value in operands]
+    formats = [ty.float_format(value.type) for value in operands]
     projection = how.projection(formats[0])
     shape, rows = _aligned(operands)
 
@@ -254,7 +248,7 @@ def _elementwise(operation: str, operands: Sequence[Value], how: _How) -> Value:
 
 def _booleans(operation: str, operands: Sequence[Value]) -> Value:
     _count(operation, operands, 1 if operation in PREDICATES else 2)
-    formats = [_format_of(value) for value in operands]
+    formats = [ty.float_format(value.type) for value in operands]
     shape, rows = _aligned(operands)
 
     def result(*codes: int) -> int:
@@ -267,7 +261,7 @@ def _booleans(operation: str, operands: Sequence[Value]) -> Value:
 
 
 def _classes(operand: Value) -> npt.NDArray[np.str_]:
-    fmt = _format_of(operand)
+    fmt = ty.float_format(operand.type)
     names = {code: rules.class_of(fmt, code) for code in set(_codes(operand))}
     return np.array([names[code] for code in _codes(operand)], np.str_).reshape(operand.shape)
 
@@ -278,9 +272,9 @@ def _rows(block: tuple[Value, Value]) -> list[list[Number]]:
     size = elements.shape[-1]
     codes, found = _codes(elements), []
     for place, code in enumerate(_codes(scale)):
-        factor = _number(_format_of(scale), code)
+        factor = _number(ty.float_format(scale.type), code)
         part = codes[place * size : (place + 1) * size]
-        found.append([rules.multiply(factor, _number(_format_of(elements), each)) for each in part])
+        found.append([rules.multiply(factor, _number(ty.float_format(elements.type), each)) for each in part])
     return found
 
 
@@ -290,7 +284,7 @@ def _blocks(
     """Project rows of numbers to blocks of given scales (5.1.2)."""
     quotients: list[Number] = []
     for row, code in zip(numbers, _codes(scale), strict=True):
-        divisor = _number(_format_of(scale), code)
+        divisor = _number(ty.float_format(scale.type), code)
         quotients += [rules.block_quotient(x, divisor) for x in row]
     return scale, _projected(quotients, shape, how, default)
 
@@ -306,13 +300,13 @@ def _scales(given: Any, shape: tuple[int, ...]) -> Value:
     scale = _operand(given, None)
     if scale.shape not in ((), shape):
         raise ValueError(f"scale has the shape {scale.shape}, but the blocks have {shape}")
-    return _value(_format_of(scale), np.broadcast_to(scale.bits, shape).reshape(-1).tolist(), shape)
+    return _value(ty.float_format(scale.type), np.broadcast_to(scale.bits, shape).reshape(-1).tolist(), shape)
 
 
 def _to_block(operation: str, x: Value, how: _How, scale: Any, of_scale: _How) -> tuple[Value, Value]:
     if not x.shape or not x.shape[-1]:
         raise ValueError("x needs at least one dimension, of at least one element: the last one is the block")
-    fmt, size = _format_of(x), x.shape[-1]
+    fmt, size = ty.float_format(x.type), x.shape[-1]
     numbers = [_number(fmt, code) for code in _codes(x)]
     rows = [numbers[start : start + size] for start in range(0, len(numbers), size)]
     if operation == "ConvertToBlock":
@@ -328,14 +322,14 @@ def _between_blocks(name: str, blocks: Sequence[tuple[Value, Value]], how: _How,
         raise ValueError(f"blocks have different shapes: {', '.join(str(each[1].shape) for each in blocks)}")
     compute = OPERATIONS[name].compute
     rows = [list(map(compute, *each)) for each in zip(*map(_rows, blocks), strict=True)]
-    return _blocks(rows, _scales(scale, shape[:-1]), shape, how, _format_of(blocks[0][1]))
+    return _blocks(rows, _scales(scale, shape[:-1]), shape, how, ty.float_format(blocks[0][1].type))
 
 
 def _of_blocks(operation: str, blocks: Sequence[tuple[Value, Value]], how: _How) -> Value:
     shape = blocks[0][1].shape
     if any(elements.shape != shape for _, elements in blocks):
         raise ValueError(f"blocks have different shapes: {', '.join(str(each[1].shape) for each in blocks)}")
-    default, rows = _format_of(blocks[0][1]), [_rows(block) for block in blocks]
+    default, rows = ty.float_format(blocks[0][1].type), [_rows(block) for block in blocks]
     if operation == "ConvertFromBlock":
         return _projected([x for row in rows[0] for x in row], shape, how, default)
     if operation == "BlockDotProduct":
@@ -417,7 +411,7 @@ def kappa(
         operands, random = _operands(chosen, columns)
     bits = random[0] if random else None
     defined = eval(operation, *operands, to=to, rounding=rounding, saturation=saturation, random=bits)
-    fmt = _format_of(defined)
+    fmt = ty.float_format(defined.type)
     found = to_value(approximate(*operands, *random), defined.type, "the approximation")
     pairs = zip(_codes(defined), _codes(found), strict=True)
     distances = [_steps(fmt, right, other) for right, other in pairs]

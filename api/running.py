@@ -33,7 +33,7 @@ from halfulp.interp.run.settings import (
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.lanes import over_lanes, repeated
-from halfulp.interp.values.value import Value, to_value
+from halfulp.interp.values.value import Value, retyped, to_value
 from halfulp.loading import Runnable, program_of
 from halfulp.register import user_functions
 from halfulp.semantics.profile import Profile, as_profile
@@ -426,7 +426,7 @@ def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None)
     if rank == len(shape):
         return to_value(argument, type_, what, vscale)
     value = to_value(argument, ty.TensorType((None, *shape), element), what)
-    return Value(type_, value.bits, value.poison, value.open, value.origins)
+    return retyped(value, type_)
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:

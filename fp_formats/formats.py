@@ -154,6 +154,11 @@ def limbs_to_ints(limbs: Codes) -> list[int]:
     return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
 
 
+def slices(count: int, step: int) -> Iterator[slice]:
+    """Yield slices of ``step`` elements that together take the first ``count``; the last one may end beyond them."""
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
 def codes_to_ints(codes: Codes, width: int) -> list[int]:
     """Convert an array of codes of any width to Python integers, flat, in row-major order."""
     ints: list[int] = limbs_to_ints(codes) if width > LIMB_BITS else codes.ravel().tolist()

@@ -284,7 +284,7 @@ def _grouped(digits: str) -> str:
     return " ".join(digits[start : start + 8] for start in range(0, len(digits), 8))
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, most: int = 40) -> str:
     """Return text cut to at most ``most`` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.exact.core import ArrayResult
-from halfulp.fp_formats.formats import LIMB_BITS, Codes, limb_count, storage_dtype
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, limb_count, slices, storage_dtype
 from halfulp.fp_formats.paths.array_loop import applied, loop_for
 from halfulp.fp_formats.paths.words import Word
 
@@ -158,8 +158,7 @@ class Philox:
     def _blocks(self, numbers: Words, op: int, run: int | Words) -> Words:
         made = np.empty((numbers.size, _WORDS), np.uint64)
         ops, runs = (np.broadcast_to(np.asarray(number, np.uint64), numbers.shape) for number in (op, run))
-        for start in range(0, numbers.size, _CHUNK):
-            part = slice(start, start + _CHUNK)
+        for part in slices(numbers.size, _CHUNK):
             made[part] = philox(
                 (numbers[part] & np.uint64(_LOW), numbers[part] >> _HALF, ops[part], runs[part]), self.seed
             )

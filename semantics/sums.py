@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import formats, scalar
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
-from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, slices
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.domains import NATIVE
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
@@ -248,8 +248,7 @@ def exact_sum(accumulator: Accumulator, terms: Codes, source: Number, faults: Fa
     columns = min(max(1, COLUMNS // max(1, lanes)), max(1, count))
     digits = _digits([source], fmt, columns * lanes)
     special: Mask | None = None
-    for start in range(0, count, columns * ROWS):
-        some = slice(start, start + columns * ROWS)
+    for some in slices(count, columns * ROWS):
         factor = _factor(terms[some], source, accumulator, faults)
         if factor.special is not None:
             special = np.zeros((count, lanes), np.bool_) if special is None else special
@@ -570,7 +569,7 @@ def _in_parts(
         steps.append(min(max(1, size), room))
         room = max(1, room // max(1, size))
     codes = accumulator.zeros(lanes)
-    for part in product(*(_slices(size, step) for size, step in zip(lanes, reversed(steps), strict=True))):
+    for part in product(*(slices(size, step) for size, step in zip(lanes, reversed(steps), strict=True))):
         found = Faults()
         into = codes[part]
         into[...] = some(part, found).reshape(into.shape)
@@ -610,16 +609,11 @@ def _reduced(
         codes = accumulator.sum_of_two(zeros, rows[0], found)
     else:
         codes = zeros
-        for some in _slices(count, max(1, AT_ONCE // max(1, len(zeros)))):
+        for some in slices(count, max(1, AT_ONCE // max(1, len(zeros)))):
             codes = accumulator.in_order(codes, terms(some), found)
     for op, fault, mask in found.found:
         faults.note(op, ((fault, mask.reshape(lanes or mask.shape)),))
     return codes
-
-
-def _slices(count: int, step: int) -> Iterator[slice]:
-    for start in range(0, count, step):
-        yield slice(start, start + step)
 
 
 def lanes_of(codes: Codes, number: Number, axes: tuple[int, ...]) -> tuple[Codes, tuple[int, ...]]:

@@ -14,7 +14,7 @@ from halfulp.aten.bands import Array, Band, can_hold
 from halfulp.converting import convert
 from halfulp.evaluating import eval as evaluate
 from halfulp.fp_formats import neighbours
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FloatFormat, slices
 from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.interp.values.value import Value
 
@@ -381,7 +381,7 @@ _BLOCK = 1 << 14
 def blocks(array: Array) -> Iterator[slice]:
     """Yield slices of the first axis with about so many elements each."""
     step = max(_BLOCK * len(array) // max(array.size, 1), 1)
-    return (slice(start, start + step) for start in range(0, len(array), step))
+    return slices(len(array), step)
 
 
 _CHOSEN = 1 / 16

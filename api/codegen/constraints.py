@@ -120,8 +120,7 @@ class _ConstraintsOp:
         function = function_of(op)
         self.function = None if function is None else function.symbol_name
         self.path = None if function is None else function_path(function)
-        target = op.properties["target"]
-        assert isinstance(target, DialectAttr)
+        target = op.prop("target", DialectAttr)
         self.target: int = target["set"]
         arguments = op.regions[0].blocks[0].arguments
         self.dims = [str(index) if value.name is None else f"%{value.name}" for index, value in enumerate(arguments)]

@@ -115,8 +115,7 @@ def named(dispatch: Operation) -> str:
 
 def _path(config: Operation) -> str:
     """Return the path of the function that a dispatch_config belongs to."""
-    function = config.properties["function_ref"]
-    assert isinstance(function, at.SymbolRefAttr)
+    function = config.prop("function_ref", at.SymbolRefAttr)
     assert config.parent_op is not None
     around = function_path(config.parent_op)
     return f"{around}::@{function.root}" if around else f"@{function.root}"
@@ -158,8 +157,7 @@ class _Hints(Listener):
         """Take the sizes of a hint."""
         if op.name != HINT:
             return
-        written = op.properties["static_sizes"]
-        assert isinstance(written, at.DenseArrayAttr)
+        written = op.prop("static_sizes", at.DenseArrayAttr)
         if len(written.codes) > len(_AXES):
             raise InputError(
                 f"{HINT}: {len(written.codes)} sizes, but a workgroup count has {len(_AXES)}",

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from halfulp.command.console import EXIT_CODES, WRONG_USE, fail, say
 from halfulp.command.option import Command, add_options, taken
+from halfulp.interp.ir.base import narrowed
 
 
 class Place(NamedTuple):
@@ -150,9 +151,7 @@ class _Version(argparse.Action):
 def command_named(name: str) -> Command:
     """Load a command."""
     place = COMMANDS[name]
-    command = getattr(import_module(f"halfulp.command.{place.module}"), place.name)
-    assert isinstance(command, Command)
-    return command
+    return narrowed(getattr(import_module(f"halfulp.command.{place.module}"), place.name), Command)
 
 
 class _Parser(argparse.ArgumentParser):

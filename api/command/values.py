@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from halfulp.command.execution import Sources
 from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.fp_formats.spelling import hexadecimal
+from halfulp.fp_formats.spelling import hexadecimal, shortened
 from halfulp.inputs import read_file, write_file
 from halfulp.interp.declare.build import property_of
 from halfulp.interp.declare.registry import default_registry
@@ -108,9 +108,13 @@ def read_value(
                 return _elements(given, rest, vscale)
         return _from_file(rest[1:], given, what, vscale)
     if type_ is None:
-        raise InputError(f"{what}: '{_short(text)}' has no type", hint='write type=elements, as in "4xf32=1 2 3 4"')
+        raise InputError(
+            f"{what}: '{shortened(text, 60)}' has no type", hint='write type=elements, as in "4xf32=1 2 3 4"'
+        )
     if _FILE.fullmatch(text.strip()):
-        raise InputError(f"{what}: {_short(text)!r} is not a value", hint=f"@ names a file: @{_short(text.strip())}")
+        raise InputError(
+            f"{what}: {shortened(text, 60)!r} is not a value", hint=f"@ names a file: @{shortened(text.strip(), 60)}"
+        )
     with naming(what, text, sources):
         return _elements(type_, text, vscale)
 
@@ -225,10 +229,6 @@ def _from_raw(data: bytes, type_: ty.Type, what: str, vscale: int | None) -> Val
     container = ty.TensorType(sizes, element) if sizes else element
     with prefixed(what):
         return to_value(Value.from_bits(bits, container), type_, what, vscale)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

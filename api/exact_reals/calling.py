@@ -20,7 +20,7 @@ from halfulp.fp_formats.reals.extended import Number, infinity, of_fraction, zer
 from halfulp.fp_formats.reals.formulas import FormulaError, parse
 from halfulp.fp_formats.reals.functions import Unsettled
 from halfulp.fp_formats.scalar import Result
-from halfulp.fp_formats.spelling import value_text
+from halfulp.fp_formats.spelling import shortened, value_text
 from halfulp.inputs import ExactNumbers, names_arguments, numbers_of, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
@@ -147,12 +147,7 @@ def require_real(found: Any) -> expressions.Real:
         hint = "end it with a return statement"
     if isinstance(found, bool):
         hint = "a comparison is not a number; write 1 if x > 0 else 0"
-    raise TypeMismatch(f"the function returned {_short(found)} of type {kind}, not an exact real", hint=hint)
-
-
-def _short(found: Any) -> str:
-    text = repr(found)
-    return text if len(text) <= 40 else text[:37] + "..."
+    raise TypeMismatch(f"the function returned {shortened(repr(found))} of type {kind}, not an exact real", hint=hint)
 
 
 def _of_text(text: str, count: int) -> expressions.Real:

@@ -492,8 +492,7 @@ class OpContext:
     @property
     def format(self) -> FloatFormat:
         """Return the format of a float result."""
-        assert isinstance(self.result, ty.FloatType)
-        return self.result.format
+        return ty.float_format(self.result)
 
     @property
     def fault(self) -> Fault | None:

@@ -27,6 +27,7 @@ from halfulp.fp_formats.spelling import (
     title,
     value_text,
 )
+from halfulp.interp.ir.base import narrowed
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import OWN, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
@@ -542,8 +543,7 @@ class StepReader:
         return DotStep((), (), (rounding,), f"{name} is added to the sum of the products")
 
     def _next(self, kind: Any) -> Any:
-        step = self.trace[self.at]
-        assert isinstance(step, kind)
+        step = narrowed(self.trace[self.at], kind)
         self.at += 1
         return step
 

@@ -23,6 +23,7 @@ from halfulp.fp_formats.spelling import decimal_text, signed_text, value_text
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.math.functions import row_of
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.types import numeric, width_of
 from halfulp.number_reader import MODES
@@ -445,8 +446,7 @@ def _scaled_exactly(context: ops.OpContext, divides: bool) -> ops.OpParts:
 
 def _parameters(quantised: ty.UniformQuantizedType, steps: ops.StepList) -> tuple[GivenOperand, GivenOperand]:
     """Note scale and zero point in the expressed format as steps, and return them."""
-    assert isinstance(quantised.expressed, ty.FloatType)
-    fmt = quantised.expressed.format
+    fmt = ty.float_format(quantised.expressed)
     source = FORMATS["f64"]
     code = int(np.float64(quantised.scales[0]).view(np.uint64))
 
@@ -482,8 +482,7 @@ def _policy_operation(operation: str, x: GivenOperand, y: GivenOperand) -> ops.C
 def qcast(context: ops.OpContext) -> ops.OpParts:
     """Return the explanation of a quant.qcast."""
     (x,) = context.operands
-    quantised = context.result
-    assert isinstance(quantised, ty.UniformQuantizedType)
+    quantised = narrowed(context.result, ty.UniformQuantizedType)
     steps = ops.StepList(context.profile)
     scale, point = _parameters(quantised, steps)
     poison = "NaN has no integer: poison"
@@ -522,8 +521,7 @@ def qcast(context: ops.OpContext) -> ops.OpParts:
 def dcast(context: ops.OpContext) -> ops.OpParts:
     """Return the explanation of a quant.dcast."""
     (stored,) = context.operands
-    quantised = stored.type
-    assert isinstance(quantised, ty.UniformQuantizedType)
+    quantised = narrowed(stored.type, ty.UniformQuantizedType)
     steps = ops.StepList(context.profile)
     scale, point = _parameters(quantised, steps)
     integer = integer_of(numeric(quantised), stored.known)
@@ -656,8 +654,7 @@ def _special(
 
 def _class(context: ops.OpContext) -> ops.OpParts:
     (x,) = context.operands
-    outcome = context.application.outcome(context.profile)
-    assert isinstance(outcome, int)
+    outcome = narrowed(context.application.outcome(context.profile), int)
     number = outcome.bit_length() - 1
     return ops.OpParts(f"{x.short} is {CLASSES[number]}: bit {number}")
 

@@ -21,6 +21,7 @@ from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.declare.build import with_rounding
 from halfulp.interp.declare.registry import default_registry, functions
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import InputError, Unsupported, are_given, plural
 from halfulp.interp.run.stochastic import ARITHMETIC, CONVERSIONS
 from halfulp.interp.values.coerce import as_type
@@ -201,8 +202,7 @@ def _completed(
 
 def _results(application: applications.Application, profile: Profile) -> tuple[NamedResult, ...]:
     """Return all results of an op with several."""
-    codes = application.outcome(profile)
-    assert isinstance(codes, tuple)
+    codes = narrowed(application.outcome(profile), tuple)
     slots = default_registry().require(application.name).results
     rows = zip(slots, application.results, codes, strict=True)
     return tuple(NamedResult(slot.name, type_, code, integer_code_text(type_, code)) for slot, type_, code in rows)
@@ -245,7 +245,6 @@ def _stochastically(
     if any(operand.code is None for operand in operands):
         raise InputError(f"an operand is poison ({_poison_reason(operands)})")
     result = application.result
-    assert isinstance(result, ty.FloatType)
     x = operands[0]
     if op in CONVERSIONS:
         given = given_code(x.short, f"of type {x.type}", x.format, x.known)
@@ -265,4 +264,4 @@ def _stochastically(
         *((operand.name, str(operand)) for operand in operands),
         *([("formula", given.text)] if " " in given.text else []),
     )
-    return explained_stochastically(given, result.format, profile, random, bits, title, rows)
+    return explained_stochastically(given, ty.float_format(result), profile, random, bits, title, rows)

@@ -266,8 +266,7 @@ class GivenOperand:
     @property
     def format(self) -> FloatFormat:
         """Return the format of a float operand."""
-        assert isinstance(self.type, ty.FloatType)
-        return self.type.format
+        return ty.float_format(self.type)
 
     @property
     def known(self) -> int:

@@ -18,7 +18,16 @@ from halfulp.explanations.records import OpExplanation, RoundingExplanation
 from halfulp.explanations.rounding import StochasticExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.spelling import decimal_text, fragment, hex_text, table, table_lines, title, value_text
+from halfulp.fp_formats.spelling import (
+    decimal_text,
+    fragment,
+    hex_text,
+    shortened,
+    table,
+    table_lines,
+    title,
+    value_text,
+)
 from halfulp.texts import element_code_text, element_text
 
 Index = tuple[int, ...]
@@ -162,7 +171,7 @@ def row_of(explanation: Any) -> tuple[str, ...]:
     if isinstance(explanation, OpExplanation):
         return _op_row(explanation)
     e: RoundingExplanation = explanation
-    return (_short(e.given), *_rounded_cells(e))
+    return (shortened(e.given), *_rounded_cells(e))
 
 
 def _rounded_cells(e: RoundingExplanation) -> tuple[str, ...]:
@@ -197,7 +206,7 @@ def _stochastic_row(e: StochasticExplanation) -> tuple[str, ...]:
     code, value = ("", "by random bits") if e.result is None else _code_and_value(fmt, e.result.code)
     rule = e.rule if e.fraction else "nothing is rounded"
     given = ", ".join(text.partition("  (")[0] for name, text in e.rows if name != "formula")
-    return (_short(given), exact, toward, away, chance, code, value, rule)
+    return (shortened(given), exact, toward, away, chance, code, value, rule)
 
 
 def _code_and_value(fmt: FloatFormat, code: int | None) -> tuple[str, str]:
@@ -206,10 +215,6 @@ def _code_and_value(fmt: FloatFormat, code: int | None) -> tuple[str, str]:
 
 def _neighbour(fmt: FloatFormat, code: int | None) -> str:
     return "none" if code is None else value_text(fmt, code, 20)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 # Kinds of results ----------------------------------------------------------------------------------------------------
@@ -329,7 +334,7 @@ def explanation_table(
     explanation: Callable[[Index, bool], Any],
     counts: tuple[Mapping[str, int], int, tuple[Index, ...]] | None = None,
 ) -> ExplanationTable:
-    """Return the table of an array. ``explanation``: a function that explains an element, in full or in short.
+    """Return the table of an array. ``explanation``: a function that explains an element, in full or in shortened.
     ``counts``: the counts of kinds, how many elements were counted, and the indices of the elements with the largest
     errors; None: the first elements are explained and counted.
     """

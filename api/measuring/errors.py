@@ -16,14 +16,14 @@ import numpy.typing as npt
 from halfulp.converting import convert
 from halfulp.fp_formats import neighbours as around
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat, code_shape
+from halfulp.fp_formats.formats import FloatFormat, code_shape, slices
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.fp_formats.spelling import decimal_text, fragment, table, table_lines, title
 from halfulp.inputs import ExactNumbers, as_value, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
-from halfulp.measuring.spacing import TypeName, float_format_of, float_value
+from halfulp.measuring.spacing import TypeName, float_value
 from halfulp.reals import poisoned_of, reals_of_numbers, reals_of_value, require_numbers
 from halfulp.semantics import casts
 from halfulp.semantics.profile import as_profile
@@ -317,8 +317,7 @@ class ErrorReport:
 
     def _column(self, column: Callable[[around.Errors], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         chunk_of, found = chunks(self.numbers, Numbers(self.result)), np.empty(self.numbers.size)
-        for start in range(0, len(found), CHUNK):
-            place = slice(start, start + CHUNK)
+        for place in slices(len(found), CHUNK):
             chunk = chunk_of(place)
             errors = column(around.errors_of(self.format, chunk.exact, chunk.result))
             measured = ~np.isnan(errors) if chunk.poison is None else ~(np.isnan(errors) | chunk.poison)
@@ -405,7 +404,7 @@ def report(name: str, exact: Numbers, result: Value, mode: Rounding) -> ErrorRep
     """
     if exact.shape != result.shape:
         raise TypeMismatch(f"error: the reference has shape {exact.shape}, but the results have {result.shape}")
-    fmt = float_format_of(result)
+    fmt = ty.float_format(result.type)
     return ErrorReport(name, fmt, exact, result, summed_up(fmt, mode, exact.size, chunks(exact, Numbers(result))))
 
 

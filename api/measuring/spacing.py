@@ -42,12 +42,6 @@ def float_value(x: Any, type: TypeName | None, what: str) -> Value:
     return value
 
 
-def float_format_of(value: Value) -> FloatFormat:
-    """Return the format of a value of a float type."""
-    assert isinstance(value.element_type, ty.FloatType)
-    return value.element_type.format
-
-
 # --- ulp --------------------------------------------------------------------------------------------------------------
 
 
@@ -74,7 +68,7 @@ def ulp(x: Any, type: TypeName | None = None) -> Any:
     refuse_poison(x, "ulp")
     if type is None:
         x = float_value(x, None, "hu.ulp")
-        chosen = float_format_of(x)
+        chosen = ty.float_format(x.type)
     else:
         chosen = format_of(type)
     reals = reals_of(x)
@@ -140,7 +134,7 @@ def next_down(x: Any, type: TypeName | None = None) -> Value:
 
 def _stepped(x: Any, type: TypeName | None, down: bool) -> Value:
     value = float_value(x, type, "hu.next_down" if down else "hu.next_up")
-    found = fast.next_codes(float_format_of(value), np.asarray(value.bits), down)
+    found = fast.next_codes(ty.float_format(value.type), np.asarray(value.bits), down)
     return Value(value.type, found.codes, value.poison, value.open, value.origins)
 
 

@@ -100,7 +100,6 @@ class BlockQuantized:
         if not isinstance(target, ty.FloatType):
             raise TypeMismatch(f"dequantize: '{target}' is not a float type")
         element, scale = _element(self.elements.element_type), self.scales.element_type
-        assert isinstance(scale, ty.FloatType)
         blocks = block_scaling.Blocks(
             split(self.elements.bits, *self._tiles),
             self.scales.bits,
@@ -108,7 +107,9 @@ class BlockQuantized:
         )
         # The product is exact in f64. Codes wider than that have another axis, which blocks do not know.
         wide = target.format.limbs > 1
-        product = block_scaling.dequantize(blocks, element, scale.format, block_scaling.F64 if wide else target.format)
+        product = block_scaling.dequantize(
+            blocks, element, ty.float_format(scale), block_scaling.F64 if wide else target.format
+        )
         bits = joined(product, *self._tiles, self.shape)
         if wide:
             bits = np.asarray(fast.convert(block_scaling.F64, target.format, bits).codes)
@@ -215,8 +216,7 @@ def quantize_blocks(
     if levels == "rows" and len(axes) > 1:
         raise ValueError('tensor_scale="rows" needs blocks of one dimension: a block of several rows has one scale')
     source = value.element_type
-    assert isinstance(source, ty.FloatType)
-    if source.format.limbs > 1:
+    if ty.float_format(source).limbs > 1:
         raise ValueError(f'blocks of {source} are wider than f64: round them first, hu.convert(x, "f64")')
     shape = tuple(-(-extent // size[axes.index(k)]) if k in axes else extent for k, extent in enumerate(value.shape))
     noise = _noise(random, rng, seed, shape, rules)
@@ -381,7 +381,6 @@ def hadamard(
     """
     value = float_value(x, type)
     source = value.element_type
-    assert isinstance(source, ty.FloatType)
     matrix = _hadamard_matrix(_signs(signs))
     size, axis = len(matrix), whole("axis", axis)
     if not value.shape or not -len(value.shape) <= axis < len(value.shape):
@@ -392,7 +391,7 @@ def hadamard(
     places = [*(each for each in range(len(value.shape)) if each != axis), axis]
     last = value.transpose(*places)
     factor = Value.from_numpy(np.ascontiguousarray(matrix.T) if inverse else matrix)
-    wide = _F32 if source.format.bits <= 32 else source
+    wide = _F32 if ty.float_format(source).bits <= 32 else source
     product = matrix_product(last.reshape(-1, size), factor, acc=wide, order=order, profile=SPEC)
     return convert(product, source).reshape(last.shape).transpose(*np.argsort(places).tolist())
 

@@ -111,8 +111,7 @@ def pack(x: Any, format: str) -> PackedBlocks:
         raise ValueError("x has poison")
     if value.element_type != (f32 := ty.F("f32")):
         source = value.element_type
-        assert isinstance(source, ty.FloatType)
-        if working_format(source.format, INT8) != f32.format:
+        if working_format(ty.float_format(source), INT8) != f32.format:
             raise TypeMismatch(f"pack: f32 does not have every value of '{source}'", hint='hu.convert(x, "f32")')
         value = convert(value, f32)
     if not value.shape or value.shape[-1] % type_.size:
@@ -163,11 +162,11 @@ class PackedGroups:
     def dequantize(self) -> Value:
         """Return the weights in the type of the scales: the exact product, rounded once to nearest even."""
         kind = self.scales.element_type
-        assert isinstance(kind, ty.FloatType)
         inputs = group_layouts.LAYOUTS[self.layout].inputs
         parts = (self.elements.bits, self.zero_points.bits, self.scales.bits)
         return Value(
-            ty.TensorType(self.shape, kind), group_layouts.dequantize(*parts, self.groups, kind.format, inputs)
+            ty.TensorType(self.shape, kind),
+            group_layouts.dequantize(*parts, self.groups, ty.float_format(kind), inputs),
         )
 
     def __repr__(self) -> str:

@@ -129,7 +129,7 @@ class Reference:
                 hint="return the numbers whose errors matter",
             )
         chosen = {name: value for name, value in found.items() if only in (None, name)}
-        self.unmeasured = [name for name, value in chosen.items() if not has_shadows(_format_of(value))]
+        self.unmeasured = [name for name, value in chosen.items() if not has_shadows(ty.float_format(value.type))]
         self.metric = checked_metric(metric)
         self._module = module
         self._history: tuple[Lineage, Mapping[str, Value]] | None = None
@@ -237,22 +237,16 @@ def _sqnr(end: _End, numbers: Floats, moved: float) -> ResultDistance:
 
 
 def _end_of(value: Value) -> _End:
-    shadow, format, number = shadow_of(value), _format_of(value), _numbers(value)
+    shadow, format, number = shadow_of(value), ty.float_format(value.type), _numbers(value)
     assert shadow is not None
     known = np.isfinite(number) & np.isfinite(shadow.radius)
     high, low, radius = np.where(known, number, nan), np.where(known, shadow.error, 0.0), shadow.radius
     return _End(format, number, FloatSums(high, low), np.where(known, radius, inf))
 
 
-def _format_of(value: Value) -> Any:
-    element = value.element_type
-    assert isinstance(element, ty.FloatType)
-    return element.format
-
-
 def _numbers(value: Value) -> Floats:
     """Return the numbers of a value as f64; NaN for poison."""
-    numbers = np.array(as_f64(_format_of(value), value.bits), np.float64)
+    numbers = np.array(as_f64(ty.float_format(value.type), value.bits), np.float64)
     if value.poison is not None:
         numbers = np.where(value.poison == 0, numbers, nan)
     return numbers

@@ -9,7 +9,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from halfulp.drawing.figures import chosen_style, drawing, figure_of, new_axes, set_legend, set_title
-from halfulp.fp_formats.spelling import fragment, table, table_lines, title
+from halfulp.fp_formats.spelling import fragment, shortened, table, table_lines, title
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
@@ -455,5 +455,5 @@ def draw_sensitivities(found: Sensitivity, *, ax: Axes | None = None, dark: bool
 def _label(row: SensitivityRow) -> str:
     line = "" if row.line is None else f"line {row.line}: "
     what = f"{line}{row.source or row.what}"
-    short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 3]}..."
+    short = shortened(what, _LONGEST)
     return f"{short} → {row.to}"

@@ -164,11 +164,11 @@ class RunErrors:
         for name, value in self.ends.items():
             ulps, shadow = _known_ulps(value, self._shadows.form), shadow_of(value, self._shadows.form)
             known = np.isfinite(ulps)
-            if shadow is None or not known.any() or not has_shadows(_format_of(value)):
+            if shadow is None or not known.any() or not has_shadows(ty.float_format(value.type)):
                 continue
             with np.errstate(all="ignore"):
                 errors = np.where(known, np.abs(shadow.error), nan)
-                exact = np.where(known, as_f64(_format_of(value), value.bits) + shadow.error, nan)
+                exact = np.where(known, as_f64(ty.float_format(value.type), value.bits) + shadow.error, nan)
             sizes = errors / measure.unit(exact, ulps)
             place = place_of_largest(sizes)
             size = sqnr_of(exact[known], errors[known]) if metric == "sqnr" else float(sizes[place])
@@ -300,7 +300,7 @@ class RunErrors:
             if long:
                 self._attributions[name, element] = error
             raise
-        found = attribution, -_ulp_at_end(attribution, _format_of(value))
+        found = attribution, -_ulp_at_end(attribution, ty.float_format(value.type))
         self._attributions[name, element] = found
         return found
 
@@ -446,19 +446,13 @@ def _is_special(type_: ty.Type, code: int) -> bool:
     return isinstance(type_, ty.FloatType) and not value_of(type_.format, code).is_finite()
 
 
-def _format_of(value: Value) -> Any:
-    element = value.element_type
-    assert isinstance(element, ty.FloatType)
-    return element.format
-
-
 def _within(element: error_text.Element, shape: error_text.Element) -> bool:
     return len(element) == len(shape) and all(0 <= at < size for at, size in zip(element, shape, strict=True))
 
 
 def _error_of(name: str, value: Value, element: error_text.Element | None, form: Form) -> error_text.ResultError:
     """Return the error of an element, or that of the element with the largest known one."""
-    ulps, shadow, fmt = _known_ulps(value, form), shadow_of(value, form), _format_of(value)
+    ulps, shadow, fmt = _known_ulps(value, form), shadow_of(value, form), ty.float_format(value.type)
     assert shadow is not None
     unknown = int(np.count_nonzero(np.isnan(ulps)))
     if element is None and value.size:
@@ -495,7 +489,7 @@ def _event_lines(ops: Iterable[error_text.OpError]) -> Iterator[str]:
 
 def _special(value: Value, ulps: Floats) -> tuple[tuple[str, int, error_text.Element], ...]:
     """Return the kinds of elements that are infinite, NaN, poison or overflowed: see `ResultError.special`."""
-    fmt = _format_of(value)
+    fmt = ty.float_format(value.type)
     clean = np.ones(value.shape, np.bool_) if value.poison is None else value.poison == 0
     masks = {
         "NaN": comparisons.is_nan(fmt, value.bits) & clean,
@@ -521,7 +515,7 @@ def _known_ulps(value: Value, form: Form) -> Floats:
 
 def _ranked(value: Value, ulps: Floats, shadow: Shadow) -> Floats:
     """Return the sizes in ulp of the errors of a value as they are ranked."""
-    fmt = _format_of(value)
+    fmt = ty.float_format(value.type)
     if not has_shadows(fmt):
         return ulps
     with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from html import escape
 from math import ceil, floor, isfinite, isnan, log10
 from typing import Any
 
-from halfulp.fp_formats.spelling import fragment, table_lines
+from halfulp.fp_formats.spelling import fragment, shortened, table_lines
 from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, plural, spell_place
 from halfulp.interp.ir.operations import Blob, BlockArgument, Module, Operation, OpResult, SSAValue
@@ -136,7 +136,7 @@ class SiteNames:
         # A terminator that is not in the text has the place of the op around it.
         if op.name.rpartition(".")[2] not in text:
             return op.name
-        short = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+        short = shortened(text, _LONGEST_LINE)
         origin = _origin(op)
         return f"{short}  // {origin}" if origin and "loc(" not in text else short
 

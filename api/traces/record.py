@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.files import replaced, temporary_name
+from halfulp.fp_formats.spelling import shortened
 from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import SSAValue
@@ -439,7 +440,7 @@ def _source(trace: Trace, runs: dict[int, int]) -> Iterator[tuple[int, str]]:
         wanted = {number for line in runs for number in range(line - _AROUND, line + _AROUND + 1)}
     for number, text in enumerate(trace.lines, trace.first_line):
         if wanted is None or number in wanted:
-            yield number, text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+            yield number, shortened(text, _LONGEST_LINE)
 
 
 # --- notebooks --------------------------------------------------------------------------------------------------------

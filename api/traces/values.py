@@ -12,6 +12,7 @@ import numpy as np
 
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import Codes, codes_to_ints
+from halfulp.fp_formats.spelling import shortened
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import code_layout, element_width, numeric, width_of
 from halfulp.interp.values.buffers import Buffer
@@ -77,7 +78,7 @@ class TracedValue:
     @property
     def type(self) -> str:
         """Return the type in MLIR's spelling; in a batch, the type in each lane."""
-        return _clipped("" if self._type is None else str(self._type), _LONGEST)
+        return shortened("" if self._type is None else str(self._type), _LONGEST)
 
     @property
     def text(self) -> str:
@@ -132,7 +133,7 @@ def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
     """Record a large buffer. Each step that uses the buffer records it, so this has to be fast."""
     first = buffer.first(FIRST)
     elements = _spelled(first).partition("=")[2]
-    head = _clipped(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)
+    head = shortened(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)
     poisoned = buffer.poisoned()
     return TracedValue(
         name, buffer.type, buffer.shape, poisoned, _text=f"{head}={elements} ...", _origins=_origins(first)
@@ -144,18 +145,14 @@ def summary(value: Value) -> str:
     return str(look_at("", value, False))
 
 
-def _clipped(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
-
-
 def _spelled(value: Value) -> str:
     head = spell_type(value.type, value.shape)
     width = element_width(numeric(value.element_type))
     if width is not None and width > _WIDEST:
-        return f"{_clipped(head, _LONGEST_TYPE)}=..."
+        return f"{shortened(head, _LONGEST_TYPE)}=..."
     limit = FIRST if prod(value.shape) > MOST_SHOWN else None
     elements = spell_value(value, limit)[len(head) + 1 :]
-    return f"{_clipped(head, _LONGEST_TYPE)}={_clipped(elements, _LONGEST)}"
+    return f"{shortened(head, _LONGEST_TYPE)}={shortened(elements, _LONGEST)}"
 
 
 def _origins(value: Value) -> tuple[Origin, ...]:

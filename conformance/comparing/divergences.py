@@ -75,9 +75,7 @@ def signalling_quieted(case: OpCase, inputs: Sequence[Codes], expected: Referenc
     whether it is a quiet NaN.
     """
     predicted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
-    type_ = case.operand_types[0]
-    assert isinstance(type_, ty.FloatType)
-    fmt = type_.format
+    fmt = ty.float_format(case.operand_types[0])
     if not fmt.explicit_integer_bit:
         return predicted
     quiet = 1 << (fmt.mantissa_bits - 1)
@@ -101,9 +99,8 @@ def zero_of(index: int) -> Quirk:
     """Return the prediction that an op returns operand ``index`` if both operands are zeros, whatever their signs."""
 
     def quirk(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-        type_ = case.result_types[0]
-        assert isinstance(type_, ty.FloatType)
-        zeros = floats.is_zero(type_.format, inputs[0]) & floats.is_zero(type_.format, inputs[1])
+        fmt = ty.float_format(case.result_types[0])
+        zeros = floats.is_zero(fmt, inputs[0]) & floats.is_zero(fmt, inputs[1])
         return Reference((select(zeros, inputs[index], expected.bits[0]),), expected.poison, open=expected.open)
 
     return quirk
@@ -137,8 +134,7 @@ def e8m0_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> R
 def divided_by_zero(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
     """Predict a quotient whose bits are not determined if it is infinite, in a format without infinities."""
     (type_,) = case.result_types
-    assert isinstance(type_, ty.FloatType)
-    zeros = [floats.is_zero(type_.format, codes) for codes in inputs]
+    zeros = [floats.is_zero(ty.float_format(type_), codes) for codes in inputs]
     found = reference(case, inputs, as_profile("spec,divide_by_zero_nanless=zero"))
     return replace(found, undetermined=np.asarray(zeros[1] & ~zeros[0]))
 
@@ -314,8 +310,7 @@ def fma_in_two_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference)
     infinity gives the NaN of x86, which is negative.
     """
     (type_, *_) = case.operand_types
-    assert isinstance(type_, ty.FloatType)
-    fmt, (a, b, c) = type_.format, inputs
+    fmt, (a, b, c) = ty.float_format(type_), inputs
     found = _computed("arith.addf", case, _computed("arith.mulf", case, a, b), c)
     fresh = floats.is_nan(fmt, found) & ~floats.is_nan(fmt, expected.bits[0])
     negative = found.dtype.type((fmt.sign_mask or 0) | (fmt.nan_code or 0))
@@ -352,8 +347,7 @@ def clamped_to_swapped_bounds(case: OpCase, inputs: Sequence[Codes], expected: R
 def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
     """Predict an absolute value of a number in f32: a NaN becomes quiet, and in bf16 the default NaN."""
     (type_,) = case.operand_types
-    assert isinstance(type_, ty.FloatType)
-    fmt, right = type_.format, expected.bits[0]
+    fmt, right = ty.float_format(type_), expected.bits[0]
     quiet = right | right.dtype.type(fmt.quiet_bit) if fmt.name != "bf16" else right.dtype.type(fmt.nan_code or 0)
     return Reference((np.where(floats.is_nan(fmt, right), quiet, right).astype(right.dtype),))
 

@@ -27,7 +27,7 @@ from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.tosa.products import known_sizes
-from halfulp.interp.dialects.tosa.rules import maker, number, truth
+from halfulp.interp.dialects.tosa.rules import maker, truth
 from halfulp.interp.dialects.tosa.types import MXINT8, ShapeType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -215,9 +215,7 @@ def _wide(value: Value, change: Callable[[Floats], Floats] = lambda numbers: num
 
 
 def _numbers(value: Value) -> Floats:
-    element = value.element_type
-    assert isinstance(element, ty.FloatType)
-    return np.asarray(as_f64(element.format, value.bits), np.float64)
+    return np.asarray(as_f64(ty.float_format(value.element_type), value.bits), np.float64)
 
 
 def _reference(op: Operation, operands: Sequence[Value], result: int = 0) -> Floats:
@@ -235,9 +233,7 @@ class Asked(NamedTuple):
     @property
     def source(self) -> FloatFormat:
         """The format of the first operand."""
-        element = self.operands[0].element_type
-        assert isinstance(element, ty.FloatType)
-        return element.format
+        return ty.float_format(self.operands[0].element_type)
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -301,7 +297,7 @@ def _power(asked: Asked) -> Limits:
 def _product_of_all(asked: Asked) -> Limits:
     reference = _reference(asked.op, asked.operands)
     of = _range_of(asked.format)
-    count = asked.operands[0].shape[number(asked.op, "axis")]
+    count = asked.operands[0].shape[asked.op.number("axis")]
     error = np.maximum(np.abs(reference), of.least_normal) * ((1 + 2.0 ** (-of.fraction - 1)) ** count - 1)
     return Limits(reference, error, error)
 
@@ -354,7 +350,7 @@ def _kernel_size(op: Operation, operands: Sequence[Value]) -> int:
     if op.name in _CONVOLUTIONS:
         return prod(operands[1].shape[_CONVOLUTIONS[op.name]])
     if op.name == "tosa.reduce_sum":
-        return shape[number(op, "axis")]
+        return shape[op.number("axis")]
     if op.name in _AVERAGES:
         return prod(known_sizes(op, "kernel"))
     if op.name in _TRANSFORMS:

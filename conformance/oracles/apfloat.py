@@ -323,8 +323,7 @@ class APFloatOracle:
         if op in _FROM_INTEGERS and isinstance(target, ty.FloatType):
             width, signed, into = getattr(source, "width", 64), _FROM_INTEGERS[op], target.format
             return lambda a: llvm.from_integer(into, a, width, signed, rounding)
-        assert isinstance(source, ty.FloatType)
-        fmt = source.format
+        fmt = ty.float_format(source)
         if op in _TO_INTEGERS:
             width, signed = getattr(target, "width", 64), _TO_INTEGERS[op]
             return lambda a: llvm.to_integer(fmt, a, width, signed, Rounding.TOWARD_ZERO)

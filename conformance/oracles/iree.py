@@ -193,7 +193,7 @@ class Iree:
         given = [("x".join(map(str, value.shape)), value.bits) for value in wrapped.arguments]
         if any(map(ty.is_dynamic, wrapped.results)):
             return Unanswered("a result has a dynamic shape")
-        shapes = [tuple(size or 0 for size in ty.shape_of(type_) or ()) for type_ in wrapped.results]
+        shapes = [ty.static_shape(type_) for type_ in wrapped.results]
         widths = [width_of(ty.element_type(type_)) for type_ in wrapped.results]
         expected = [(prod(shape), storage_dtype(width)) for shape, width in zip(shapes, widths, strict=True)]
         try:

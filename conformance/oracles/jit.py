@@ -642,7 +642,7 @@ def answers(types: Sequence[ty.Type], numbers: Sequence[int]) -> tuple[Answer, .
     """Return the results from the numbers that the program printed."""
     answers, start = [], 0
     for type_ in types:
-        width, shape = width_of(ty.element_type(type_)), tuple(size or 0 for size in ty.shape_of(type_) or ())
+        width, shape = width_of(ty.element_type(type_)), ty.static_shape(type_)
         codes = np.array(numbers[start : start + _size(type_)], np.uint64).reshape(code_shape(shape, width))
         answers.append(Answer(codes.astype(storage_dtype(width))))
         start += _size(type_)

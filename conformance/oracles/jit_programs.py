@@ -287,7 +287,7 @@ class PreparedProgram:
     def _check(self, operation: Operation, check: Check) -> None:
         if operation.name.partition(".")[0] not in _DIALECTS or operation.name in _REFUSED:
             raise Refused(f"{operation.name} is not lowered")
-        types = [value.type for value in (*operation.operands, *operation.results)]
+        types = operation.types
         if operation.name == "func.func":
             if not operation.regions or not operation.regions[0].blocks:
                 raise Refused("a function without a body")
@@ -439,7 +439,7 @@ def _as_vector(type_: ty.Type) -> ty.Type:
 
 
 def _shape(type_: ty.Type) -> tuple[int, ...]:
-    return tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.VectorType | ty.TensorType) else ()
+    return ty.static_shape(type_) if isinstance(type_, ty.VectorType | ty.TensorType) else ()
 
 
 def _size(type_: ty.Type) -> int:

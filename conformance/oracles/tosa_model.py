@@ -126,9 +126,7 @@ class TosaModel:
             return Unanswered(str(refusal))
         if values is None:
             return tuple(
-                blank(
-                    tuple(size or 0 for size in ty.shape_of(type_) or ()), width_of(ty.element_type(type_)), Status.TRAP
-                )
+                blank(ty.static_shape(type_), width_of(ty.element_type(type_)), Status.TRAP)
                 for type_ in result_types(program.operation)
             )
         return tuple(Answer(value.bits) for value in values)

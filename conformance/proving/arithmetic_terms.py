@@ -339,8 +339,7 @@ class Float:
 def float_of(type_: ty.Type, profile: Profile, most_bits: int = 64) -> Float:
     """Return the format of a type. Raises NotProvable for one that the theory lacks, and for other profiles."""
     element = ty.element_type(type_)
-    assert isinstance(element, ty.FloatType)
-    fmt = element.format
+    fmt = ty.float_format(element)
     usual = fmt.nan is NanEncoding.IEEE and fmt.signed and fmt.zero and not fmt.explicit_integer_bit
     if not usual or fmt.bias != (1 << (fmt.exponent_bits - 1)) - 1 or fmt.bits > most_bits:
         raise NotProvable(f"the proof does not cover arithmetic on '{element}'")

@@ -184,8 +184,7 @@ def _put(part: Elements, whole: Elements, position: _Position) -> ResultTerms:
 
 
 def _vector_position(instance: Instance, type_: ty.Type, dynamic: Sequence[Elements]) -> _Position:
-    written = instance.op.properties["static_position"]
-    assert isinstance(written, at.DenseArrayAttr)
+    written = instance.op.prop("static_position", at.DenseArrayAttr)
     given = iter(dynamic)
     indices = [next(given)[0] if index == DYNAMIC else index for index in written.values]
     if -1 in indices:
@@ -478,8 +477,7 @@ class _Frame:
         return path
 
     def _call(self, op: Operation, path: Condition) -> Condition:
-        symbol = op.properties["callee"]
-        assert isinstance(symbol, at.SymbolRefAttr)
+        symbol = op.prop("callee", at.SymbolRefAttr)
         target = self.walk.module.lookup(symbol, op)
         if target is None:
             raise NotProvable(f"'{symbol}' is not a function")

@@ -34,6 +34,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.semantics import floats
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -165,11 +166,6 @@ def result_format(computation: Computation) -> FloatFormat | None:
     column = next((column for column in computation.outputs if column.role is Role.RESULT), None)
     fmt = None if column is None else format_of(column)
     return fmt if fmt is not None and fmt.bits <= LIMB_BITS else None
-
-
-def digits_of(code: int, width: int) -> str:
-    """Return a code in hexadecimal, as names of causes have it."""
-    return f"0x{code:0{-(-width // 4)}X}"
 
 
 def most_frequent(codes: Codes) -> int | None:
@@ -489,7 +485,7 @@ def constant_nans(computation: Computation, sample: Sample) -> Iterator[Cause]:
             code = most_frequent(actual[nans if where is None else nans & where(rows)])
             if code is not None:
                 place = f" in {column.name}" if len(results) > 1 else ""
-                told = f"NaN{about} always {digits_of(code, fmt.bits)}{place}"
+                told = f"NaN{about} always {hexadecimal(code, fmt.bits)}{place}"
                 write = partial(_with_nan, fmt, column.name, code, where, computation.inputs)
                 yield replace(writing(told, write), stage=Stage.COMPUTATION)
 
@@ -541,7 +537,7 @@ def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     together = [about for about in found if "finit" not in about or about.startswith("overflow")]
     for part in (together, *([about] for about in found if [about] != together)):
         if part:
-            name = " and ".join(f"{about} gives {digits_of(found[about], column.width)}" for about in part)
+            name = " and ".join(f"{about} gives {hexadecimal(found[about], column.width)}" for about in part)
             yield ruled(name, computation, partial(_beyond_as, computation, {about: found[about] for about in part}))
 
 

@@ -70,6 +70,7 @@ from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
 from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.ir.base import narrowed
 
 # --- edits ------------------------------------------------------------------------------------------------------------
 
@@ -197,8 +198,7 @@ def _powers_of_results(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, 
 
 
 def _rounded_product(unit: Unit, terms: Numbers, mode: Rounding | None) -> Numbers:
-    fmt = unit.case.target
-    assert isinstance(fmt, FloatFormat)
+    fmt = narrowed(unit.case.target, FloatFormat)
     product, addend = terms
     made = scalar.round_pack(fmt, *product, unit.rounding if mode is None else mode, unit.policy)
     kind, sign, significand, exponent = scalar.unpack(fmt, made.code)

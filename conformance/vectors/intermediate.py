@@ -24,6 +24,7 @@ from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import SPEC
 from halfulp.interp.dialects.math.functions import FIXED_ARITHMETIC, IN_FIXED_POINT, row_of
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.types import element_width
 from halfulp.semantics.fixed_point import FixedFormat
 from halfulp.semantics.float_unit import MIXED
@@ -132,9 +133,7 @@ class ModelCase:
     @property
     def float_source(self) -> FloatFormat:
         """Return the format of the first operand, which must be a float."""
-        source = self.sources[0]
-        assert isinstance(source, FloatFormat)
-        return source
+        return narrowed(self.sources[0], FloatFormat)
 
     @property
     def float_sources(self) -> tuple[FloatFormat, ...]:

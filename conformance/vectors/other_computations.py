@@ -168,8 +168,7 @@ def _with_keyword(name: str, keyword: str, op: Operation) -> Operation:
 
 
 def _off_by(step: int, op: Operation) -> Operation:
-    value = op.properties["value"]
-    assert isinstance(value, IntegerAttr)
+    value = op.prop("value", IntegerAttr)
     op.properties["value"] = replace(value, value=value.value + step)
     return op
 

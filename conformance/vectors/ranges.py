@@ -16,7 +16,6 @@ from halfulp.conformance.vectors.computation import Computed, OpComputation
 from halfulp.conformance.vectors.datapaths import TO_FLOATS, Same, Unit, outputs_of, rows_of, unit_of
 from halfulp.conformance.vectors.delivered import (
     Delivered,
-    digits_of,
     magnitudes,
     most_frequent,
     result_format,
@@ -30,6 +29,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask, ints_to_codes
 from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics import floats
 
@@ -74,11 +74,11 @@ def other_ranges(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     sent = finite & (got == beyond)
     if sent.any():
         limit = int(size[sent].min()) - 1
-        name = f"results above {digits_of(limit, fmt.bits)} taken as out of range"
+        name = f"results above {hexadecimal(limit, fmt.bits)} taken as out of range"
         yield through(name, partial(_out_of_range_above, limit, None))
     clamped = most_frequent(got[sample.differs & (size > got)])
     if clamped is not None and clamped <= fmt.max_magnitude:
-        name = f"results above {digits_of(clamped, fmt.bits)} replaced by it, with their sign"
+        name = f"results above {hexadecimal(clamped, fmt.bits)} replaced by it, with their sign"
         yield through(name, partial(_out_of_range_above, clamped, clamped))
 
 

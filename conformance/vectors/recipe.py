@@ -49,6 +49,7 @@ from halfulp.conformance.vectors.rows import (
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation, tile_of
 from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.text.parser import parse_type
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
@@ -131,8 +132,7 @@ class Recipe(PickledByFields):
             raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
 
     def _in_blocks(self, size: int) -> Rows:
-        computation = self.computation
-        assert isinstance(computation, OpComputation)
+        computation = narrowed(self.computation, OpComputation)
         if self.level is None or self.models:
             raise InputError("the models do not support blocks that share a scale", hint="ask for a level")
         if self.level in RANDOM:

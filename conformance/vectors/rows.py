@@ -257,7 +257,7 @@ def drawn_together(case: OpCase, rows: Rows) -> Rows:
     its scale fit each other. The exponent of a scale depends on the scale alone, so that the rows of a block still
     share their scale. Scales of other formats than f8E8M0FNU, and elements of more than 64 bits, are not changed.
     """
-    element, scale, result = (_format(type_) for type_ in (*case.operand_types, case.result_types[0]))
+    element, scale, result = map(ty.float_format, (*case.operand_types, case.result_types[0]))
     if element.bits > LIMB_BITS:
         return rows
     low, high = _range(result)
@@ -297,14 +297,13 @@ def drawn_blocks(function: Operation) -> tuple[DrawnBlock, ...]:
     found: list[DrawnBlock] = []
     position = 0
     for argument in function.regions[0].blocks[0].arguments:
-        shape = tuple(size or 0 for size in ty.shape_of(argument.type) or ())
+        shape = ty.static_shape(argument.type)
         columns = np.arange(position, position + prod(shape)).reshape(shape)
         for op in function.walk():
             if op.name == "halfulp.quantize_blocks" and op.operands[0] is argument:
                 wanted, source = block_request(op), ty.element_type(argument.type)
-                assert isinstance(source, ty.FloatType)
                 rows = split(columns, (wanted.axis,), (wanted.block,)).reshape(-1, wanted.block).tolist()
-                found += [DrawnBlock(tuple(row), source.format, _binades(op.results[0].type)) for row in rows]
+                found += [DrawnBlock(tuple(row), ty.float_format(source), _binades(op.results[0].type)) for row in rows]
         position += columns.size
     return tuple(found)
 
@@ -332,11 +331,6 @@ def blocks_drawn_together(rows: Rows, blocks: Sequence[DrawnBlock]) -> Rows:
         return tuple(made)
 
     return replace(rows, make=make)
-
-
-def _format(type_: ty.Type) -> FloatFormat:
-    assert isinstance(type_, ty.FloatType)
-    return type_.format
 
 
 def _exponents(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.int64]:

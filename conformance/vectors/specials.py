@@ -22,7 +22,7 @@ from halfulp.conformance.vectors.datapaths import (
     rows_of,
     unit_of,
 )
-from halfulp.conformance.vectors.delivered import Delivered, digits_of, magnitudes, most_frequent
+from halfulp.conformance.vectors.delivered import Delivered, magnitudes, most_frequent
 from halfulp.conformance.vectors.device import Cause, Stage, chosen, of_flags, reading, through, writing
 from halfulp.conformance.vectors.intermediate import ExactResult, model_case_of, pieces
 from halfulp.conformance.vectors.sampling import Sample
@@ -30,6 +30,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints
 from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.semantics import floats
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def fixed_results(computation: OpComputation, sample: Sample) -> Iterator[Cause]
             options += [(size, f" with {told}", sign) for told, sign in known]
         for size, told, sign in options:
             for flagged in (True, False) if any(map(of_flags, computation.outputs)) else (True,):
-                name = f"{about} gives {digits_of(size, column.width)}{told}{'' if flagged else ', and no flag'}"
+                name = f"{about} gives {hexadecimal(size, column.width)}{told}{'' if flagged else ', and no flag'}"
                 yield _fixed(name, computation, where, size, sign, flagged)
 
 

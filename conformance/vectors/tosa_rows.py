@@ -11,6 +11,7 @@ from halfulp.conformance.vectors.columns import Chunk, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import result_types
 from halfulp.interp.values.value import Value
@@ -56,14 +57,13 @@ class TosaRows:
         return found
 
     def _results(self, outputs: Chunk, row: int) -> list[Value]:
-        computation = self._computation
-        assert isinstance(computation, ProgramComputation)
+        computation = narrowed(self._computation, ProgramComputation)
         columns = [
             codes[row] for codes, column in zip(outputs, computation.outputs, strict=True) if column.role is Role.RESULT
         ]
         values, start = [], 0
         for type_ in result_types(computation.target):
-            shape = tuple(size or 0 for size in ty.shape_of(type_) or ())
+            shape = ty.static_shape(type_)
             codes = np.array(columns[start : start + prod(shape)])
             values.append(Value(type_, codes.reshape(shape + codes.shape[1:])))
             start += prod(shape)

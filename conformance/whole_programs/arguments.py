@@ -484,7 +484,7 @@ class Part:
     @cached_property
     def _layouts(self) -> tuple[tuple[tuple[int, ...], Layout] | None, ...]:
         """The shape and the layout of each memref; None for other arguments."""
-        shapes = [tuple(size or 0 for size in ty.shape_of(type_) or ()) for type_ in self.types]
+        shapes = [ty.static_shape(type_) for type_ in self.types]
         return tuple(
             (shape, chosen_layout(type_, shape)) if isinstance(type_, ty.MemRefType) else None
             for type_, shape in zip(self.types, shapes, strict=True)

@@ -31,7 +31,7 @@ from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Listener, Settings, profile_of
 from halfulp.interp.values.lanes import over_lanes, repeated
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.interp.verifier import verify
 from halfulp.semantics.kernel import OTHER, Origins
 from halfulp.semantics.profile import SPEC, Profile
@@ -454,7 +454,7 @@ def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, foll
         return Value(result.type, answer.bits, poison, None, Origins())
     if follows and (answer.status == Status.UNANSWERED).any():
         return None
-    return Value(result.type, here.bits, here.poison, here.open, here.origins)
+    return retyped(here, result.type)
 
 
 class _Trace(Listener):

@@ -590,7 +590,7 @@ def _flattened(name: str, rest: str, inputs: tuple[str, ...]) -> tuple[str, str]
 
 def _inputs(type_: ty.Type, domain: Domain, rng: random.Random) -> Value:
     """Return an argument for all lanes."""
-    element, shape = ty.element_type(type_), tuple(size or 0 for size in ty.shape_of(type_) or ())
+    element, shape = ty.element_type(type_), ty.static_shape(type_)
     count = prod(shape)
     codes = [domain.draw(rng, together=True) for _ in range(SMALL_LANES * count)]
     corners = list(domain.corners if count > 1 else domain.corners[:CORNER_LANES])

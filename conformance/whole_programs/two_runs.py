@@ -367,7 +367,7 @@ def carrier(before: Operation, after: Operation) -> Carrier | LoweredCarrier:
 def _unwritten(type_: ty.Type) -> Buffer:
     """Return new memory of a static type, every element of it poison."""
     assert isinstance(type_, ty.MemRefType)
-    buffer = Buffer.allocate(type_, tuple(size or 0 for size in type_.shape or ()))
+    buffer = Buffer.allocate(type_, ty.static_shape(type_))
     buffer.allocation.spoil(Origin("memory", "", "an element of a result was never written"), Origins())
     return buffer
 

@@ -48,6 +48,7 @@ from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, carrier, one_lane
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import (
     BlockArgument,
@@ -566,6 +567,5 @@ def _printed(
 
 def _trap(runs: TwoRuns, piece: Piece, lane: int) -> str:
     """Return why the second version stops at an input, in the words of a run of this input alone."""
-    error = runs.error_of(piece.part, int(piece.rows[lane])) or piece.after
-    assert isinstance(error, HalfulpError)
+    error = narrowed(runs.error_of(piece.part, int(piece.rows[lane])) or piece.after, HalfulpError)
     return f"does not end: {error.message}" if isinstance(error, LimitExceeded) else reason_of(error)

@@ -20,6 +20,7 @@ from halfulp.fp_formats.formats import (
     codes_to_ints,
     element_shape,
     ints_to_codes,
+    slices,
     storage_dtype,
 )
 from halfulp.fp_formats.policy import FloatPolicy, Saturation
@@ -326,8 +327,7 @@ def run(
     codes = np.empty(code_shape((size,), width), storage_dtype(width))
     flags = np.zeros(size, np.uint8) if options.want_flags else None
     poison: Mask | None = None
-    for start in range(0, size, CHUNK):
-        part = slice(start, start + CHUNK)
+    for part in slices(size, CHUNK):
         if noise is not None:
             rule = options.policy.stochastic_rule
             options.random = rule.taken(noise[part].astype(np.uint64), options.random_width)

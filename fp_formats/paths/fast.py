@@ -19,7 +19,7 @@ import numpy.typing as npt
 from halfulp.fp_formats import mixed, scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, encoding
 from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
-from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding, slices
 from halfulp.fp_formats.paths import error_free, llvm, quad, word_flags, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.domains import (
@@ -153,8 +153,7 @@ def _repeating(
     codes = np.empty(shape, a.dtype)
     rows = max(1, NATIVE_CHUNK // max(1, codes[:1].nbytes))
     with np.errstate(all="ignore"):
-        for start in range(0, len(codes) if codes.size else 0, rows):
-            some = slice(start, start + rows)
+        for some in slices(len(codes) if codes.size else 0, rows):
             out = codes[some]
             index = nans_of(ufunc(x[some].view(dtype), y[some].view(dtype), out=out.view(dtype)).reshape(-1))
             if index is not None:

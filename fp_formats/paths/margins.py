@@ -19,7 +19,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, slices
 from halfulp.fp_formats.paths.error_free import Index
 from halfulp.fp_formats.paths.tables import CHUNK
 from halfulp.fp_formats.policy import FloatPolicy
@@ -391,8 +391,7 @@ def unary(
     flat = a.reshape(-1)
     codes, flags = np.empty(a.size, dst.storage_dtype), np.empty(a.size, np.uint8)
     poison = np.zeros(a.size, np.bool_)
-    for start in range(0, a.size, CHUNK):
-        part = slice(start, start + CHUNK)
+    for part in slices(a.size, CHUNK):
         found = _unary(name, src, flat[part], rounding, policy, dst, specification)
         put(ArrayResult(codes, poison, flags), part, found, slice(None))
     shaped = ArrayResult(codes.reshape(a.shape), poison.reshape(a.shape), flags.reshape(a.shape))

@@ -20,13 +20,14 @@ from fractions import Fraction
 from types import MappingProxyType
 
 import flint
-from flint import acb, arb, fmpq
+from flint import acb, arb
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.reals import elementary
 from halfulp.fp_formats.reals.elementary import Exactly
+from halfulp.fp_formats.reals.extended import ball_of_fraction
 from halfulp.fp_formats.reals.functions import (
     FUNCTIONS,
     SPECIALS,
@@ -100,12 +101,8 @@ def _of_ball(ball: Callable[[], acb]) -> Parts:
     return _ball(lambda: at(flint.ctx.prec).real), _ball(lambda: at(flint.ctx.prec).imag)
 
 
-def _exact(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator))
-
-
 def _complex(x: Fraction, y: Fraction) -> acb:
-    return acb(_exact(x), _exact(y))
+    return acb(ball_of_fraction(x), ball_of_fraction(y))
 
 
 def _rational(x: Fraction) -> Unpacked:
@@ -243,7 +240,7 @@ def _halved(x: Unpacked) -> Unpacked:
 def _times(factor: Callable[[], arb], name: str, x: Unpacked) -> Part:
     """Return a factor times the root of a number."""
     row = FUNCTIONS[name]
-    return _ball(lambda: factor() * row.ball(_exact(number(x))))
+    return _ball(lambda: factor() * row.ball(ball_of_fraction(number(x))))
 
 
 def _exp_real(x: Unpacked) -> Parts:
@@ -251,7 +248,7 @@ def _exp_real(x: Unpacked) -> Parts:
 
 
 def _expm1_imaginary(x: Unpacked, y: Unpacked) -> Parts:
-    half = _exact(number(y) / 2)
+    half = ball_of_fraction(number(y) / 2)
     return _ball(lambda: -2 * half.sin() ** 2), _function("sin", y)
 
 
@@ -270,7 +267,7 @@ def _log1p_real(x: Unpacked) -> Parts:
 
 def _log1p_imaginary(x: Unpacked, y: Unpacked) -> Parts:
     square = number(y) ** 2
-    return _ball(lambda: _exact(square).log1p() / 2), _function("atan", y)
+    return _ball(lambda: ball_of_fraction(square).log1p() / 2), _function("atan", y)
 
 
 def _sqrt_real(x: Unpacked) -> Parts:
@@ -363,7 +360,7 @@ def _atanh_real(x: Unpacked) -> Parts:
     if number(x) <= 1:
         return _function("atanh", x), _zero(0)
     value = number(x)
-    return _ball(lambda: (_exact((value + 1) / (value - 1))).log() / 2), _quarters(2)
+    return _ball(lambda: (ball_of_fraction((value + 1) / (value - 1))).log() / 2), _quarters(2)
 
 
 def _wave(name: str, angle: Unpacked) -> Part:
@@ -373,7 +370,7 @@ def _wave(name: str, angle: Unpacked) -> Part:
 
 def _tangent_half(x: Unpacked, y: Unpacked) -> Parts:
     half = number(y) / 2
-    return _known(Fraction(1, 2)), _ball(lambda: _exact(half).tan() / 2)
+    return _known(Fraction(1, 2)), _ball(lambda: ball_of_fraction(half).tan() / 2)
 
 
 _ROWS = (
@@ -598,7 +595,7 @@ def _real_power(x: Unpacked, y: Unpacked, a: Unpacked, b: Unpacked) -> Parts:
 def _power_ball(base: tuple[Fraction, Fraction], exponent: tuple[Fraction, Fraction], reach: int) -> acb:
     # A negative real base has the angle pi, whatever Arb takes on the cut.
     on_cut = base[1] == 0 and base[0] < 0
-    logarithm = acb(_exact(-base[0]).log(), arb.pi()) if on_cut else _complex(*base).log()
+    logarithm = acb(ball_of_fraction(-base[0]).log(), arb.pi()) if on_cut else _complex(*base).log()
     product = _complex(*exponent) * logarithm
     growth = product.real
     if growth > reach:
@@ -684,11 +681,13 @@ def _angle(y: Number, x: Number, reach: int) -> Parts:
     def direction() -> acb:
         if square[1]:
             return _complex(*above) / _complex(*square).sqrt()
-        length_ = _exact(abs(square[0])).sqrt()
+        length_ = ball_of_fraction(abs(square[0])).sqrt()
         return _complex(*above) / (acb(0, -length_ if lower else length_) if negative else length_)
 
     quotient = _product(above, (below[0], -below[1]))  # (x + iy) / (x - iy), but for a positive factor
-    imaginary = _zero(0) if length[0] == length[1] else _ball(lambda: -_exact(length[0] / length[1]).log() / 4)
+    imaginary = (
+        _zero(0) if length[0] == length[1] else _ball(lambda: -ball_of_fraction(length[0] / length[1]).log() / 4)
+    )
     if quotient[1] or quotient[0] < 0:
         return _ball(lambda: direction().log().imag), imaginary
     with bits_of_precision(128):

@@ -96,12 +96,6 @@ EXPRESSION = Field(_read_affine, _write_affine)
 _IDENTITY, _PERMUTATION, _PROJECTION, _GENERAL = range(4)
 
 
-@lru_cache(maxsize=64)
-def identity_map(rank: int) -> at.AffineMapAttr:
-    """Return the map of ``rank`` dimensions that returns its dimensions in order."""
-    return at.AffineMapAttr(rank, 0, tuple(dimension(position) for position in range(rank)))
-
-
 def _read_map(source: CodeSource, before: tuple[Any, ...]) -> at.AffineMapAttr:
     """Read the number of dimensions, with the kind of the map in its low bits, and then what that kind needs."""
     cursor = source.cursor
@@ -116,7 +110,7 @@ def _read_map(source: CodeSource, before: tuple[Any, ...]) -> at.AffineMapAttr:
         exprs = [_read_affine(source, (dimensions, symbols)) for _ in range(cursor.count())]
         return at.AffineMapAttr(dimensions, symbols, tuple(exprs))
     if kind == _IDENTITY:
-        return identity_map(dimensions)
+        return at.identity_map(dimensions)
     positions = [cursor.varint() for _ in range(cursor.count() if kind == _PROJECTION else dimensions)]
     cursor.below(max(positions, default=-1), dimensions, "dimension", start)
     return at.AffineMapAttr(dimensions, symbols, tuple(dimension(position) for position in positions))
@@ -306,7 +300,7 @@ def _float(number: int, name: str, since: Schema = Schema.MLIR22) -> Code:
 
 
 def _memref(shape: ty.Shape, element: ty.Type, layout: at.Attribute, space: at.Attribute | None = None) -> ty.Type:
-    return ty.MemRefType(shape, element, None if layout == identity_map(len(shape)) else layout, space)
+    return ty.MemRefType(shape, element, None if layout == at.identity_map(len(shape)) else layout, space)
 
 
 def _vector(shape: ty.Shape, element: ty.Type, scalable: tuple[bool, ...] = ()) -> ty.Type | None:
@@ -317,7 +311,7 @@ def _vector(shape: ty.Shape, element: ty.Type, scalable: tuple[bool, ...] = ()) 
 
 
 def _layout(type: Any) -> at.Attribute:
-    return type.layout or identity_map(len(type.shape))
+    return type.layout or at.identity_map(len(type.shape))
 
 
 def _ranked(take: Callable[[Any], tuple[Any, ...]], other: str, present: bool) -> Callable[[Any], Any]:

@@ -478,8 +478,7 @@ def _ends(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
 def _uniform(t: ty.UniformQuantizedType) -> str | None:
     if (problem := _stored(t)) is not None:
         return problem
-    assert isinstance(t.expressed, ty.FloatType)
-    format = t.expressed.format
+    format = ty.float_format(t.expressed)
     smallest, largest = (value_of(format, code) for code in (int(format.zero), format.max_code))
     assert smallest is not None
     assert largest is not None

@@ -36,7 +36,7 @@ from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.registry import MODULES, Registry, default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import UnknownLoc
+from halfulp.interp.ir.base import UnknownLoc, narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr, ParameterKind
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
@@ -159,8 +159,7 @@ def _is_default(name: str, value: at.Attribute) -> bool:
 
 
 def _integer(value: at.Attribute) -> int:
-    converted = _of_vhlo(value)
-    assert isinstance(converted, at.IntegerAttr)
+    converted = narrowed(_of_vhlo(value), at.IntegerAttr)
     return converted.value
 
 
@@ -395,8 +394,7 @@ def _of_vhlo(value: at.Attribute) -> at.Attribute:
             type_ = _builtin(values[0])
             return at.IntegerAttr(at.integer_of_code(values[1], type_), type_)
         case "float":
-            type_ = _builtin(values[0])
-            assert isinstance(type_, ty.FloatType)
+            type_ = narrowed(_builtin(values[0]), ty.FloatType)
             return at.FloatAttr(values[1], type_)
         case "string":
             return at.StringAttr(values[0])

@@ -206,9 +206,8 @@ def _doubles(scales: at.DenseElementsAttr) -> tuple[float, ...] | None:
 
 def _blocks(t: ty.UniformQuantizedType) -> tuple[Any, ...]:
     assert t.block_sizes is not None
-    assert isinstance(t.expressed, ty.FloatType)
     storage = ty.IntegerType(t.storage_width)
-    codes = [from_fraction(t.expressed.format, Fraction(scale), RNE).code for scale in t.scales]
+    codes = [from_fraction(ty.float_format(t.expressed), Fraction(scale), RNE).code for scale in t.scales]
     zeros = [point & (1 << t.storage_width) - 1 for point in t.zero_points]
     axes, sizes = zip(*t.block_sizes, strict=True) if t.block_sizes else ((), ())
     scales = _elements(t.parameter_shape, t.expressed, codes)

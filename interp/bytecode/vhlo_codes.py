@@ -343,7 +343,7 @@ def _read_tensor(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElement
         data = read_blob(source, before)
         if len(data) == count > 1 and not data.translate(None, b"\0\1\xff"):
             codes = np.frombuffer(data, np.uint8) & 1
-            return at.DenseElementsAttr(type, codes.reshape(tuple(size or 0 for size in type.shape or ())))
+            return at.DenseElementsAttr(type, codes.reshape(ty.static_shape(type)))
         if data == b"\1" and count == 1:
             return at.DenseElementsAttr(type, np.array(1, np.uint8), True)
         cursor.pos = start

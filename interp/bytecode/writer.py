@@ -22,7 +22,7 @@ from halfulp.interp.bytecode.numbering import (
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import all_operands
 from halfulp.interp.gc_pause import PausedCollector
-from halfulp.interp.ir.base import UnknownLoc
+from halfulp.interp.ir.base import UnknownLoc, narrowed
 from halfulp.interp.ir.blobs import MAGIC
 from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resource, SSAValue
@@ -325,8 +325,7 @@ def _blob(layout: Layout | None, properties: Properties) -> bytes:
             emitter.varint(entry.number)
         else:
             emitter.flagged(entry.number, True)
-    segments = properties[-1] if len(properties) > len(fields) else b""
-    assert isinstance(segments, bytes)
+    segments = narrowed(properties[-1] if len(properties) > len(fields) else b"", bytes)
     return bytes(emitter.data) + segments
 
 

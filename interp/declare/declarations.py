@@ -472,12 +472,8 @@ def _is_float(type_: ty.Type) -> bool:
     return isinstance(type_, ty.FloatType)
 
 
-def _is_signless(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.IntegerType) and type_.signedness == "signless"
-
-
 def _is_signless_or_index(type_: ty.Type) -> bool:
-    return _is_signless(type_) or isinstance(type_, ty.IndexType)
+    return ty.is_signless(type_) or isinstance(type_, ty.IndexType)
 
 
 def _is_bool(type_: ty.Type) -> bool:
@@ -531,11 +527,11 @@ BOOL = TypeConstraint("1-bit signless integer", _is_bool)
 FUNCTION = TypeConstraint("function type", _is_function, _FUNCTION)
 FLOAT_LIKE = TypeConstraint("floating-point-like", _like(_is_float))
 INTEGER_LIKE = TypeConstraint("signless-integer-like", _like(_is_signless_or_index))
-FIXED_WIDTH_INTEGER_LIKE = TypeConstraint("signless-fixed-width-integer-like", _like(_is_signless))
+FIXED_WIDTH_INTEGER_LIKE = TypeConstraint("signless-fixed-width-integer-like", _like(ty.is_signless))
 BOOL_LIKE = TypeConstraint("bool-like", _like(_is_bool))
 BITCASTABLE = TypeConstraint(
     "signless-integer-or-float-like or memref of signless-integer or float",
-    _like_or_memref(lambda type_: _is_signless(type_) or _is_float(type_)),
+    _like_or_memref(lambda type_: ty.is_signless(type_) or _is_float(type_)),
 )
 INDEX_CASTABLE = TypeConstraint(
     "signless-integer-like or memref of signless-integer", _like_or_memref(_is_signless_or_index)
@@ -567,7 +563,7 @@ FLOAT_OR_TENSOR = TypeConstraint("scalar or tensor of floating-point", _scalar_o
 QUANTIZED_OR_TENSOR = TypeConstraint("scalar or tensor of quantized type", _scalar_or_tensor(_is_quantized))
 STORAGE_OR_TENSOR = TypeConstraint(
     "scalar or tensor of signless integer or quantized type",
-    _scalar_or_tensor(lambda type_: _is_signless(type_) or _is_quantized(type_)),
+    _scalar_or_tensor(lambda type_: ty.is_signless(type_) or _is_quantized(type_)),
 )
 
 

@@ -22,6 +22,7 @@ from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import ParameterKind
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
@@ -48,7 +49,7 @@ def _is_tensor_of(element: type[ty.Type]) -> Callable[[ty.Type], bool]:
     return lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, element)
 
 
-_INTEGER = d.TypeConstraint("signless integer", lambda t: isinstance(t, ty.IntegerType) and t.signedness == "signless")
+_INTEGER = d.TypeConstraint("signless integer", ty.is_signless)
 _INTEGERS = d.TypeConstraint("buffer_view or tensor of signless integer values", _is_tensor_of(ty.IntegerType))
 _TENSOR = d.TypeConstraint("buffer_view or tensor of any non-token type values", d.TENSOR.accepts)
 
@@ -284,9 +285,7 @@ def _within(least: int, most: int) -> Agree:
     """Return a comparison of floats by their distance in ulp, of complex numbers by that of the farther part."""
 
     def agree(given: Value, expected: Value) -> Mask:
-        number = ty.number_type(ty.element_type(given.type))
-        assert isinstance(number, ty.FloatType)
-        fmt = number.format
+        fmt = ty.float_format(ty.number_type(ty.element_type(given.type)))
         one, other = given.bits, expected.bits
         steps = steps_between(fmt, one, other)
         steps[~(_finite(fmt, one) & _finite(fmt, other))] = _FARTHEST
@@ -313,13 +312,12 @@ CHECKS: Mapping[str, Agree] = {
 
 
 def _tolerance(op: Operation) -> Agree:
-    written = op.properties.get("tolerance", _TOLERANCE.default)
-    assert isinstance(written, at.FloatAttr)
+    written = narrowed(op.properties.get("tolerance", _TOLERANCE.default), at.FloatAttr)
     return _almost(bits_double(written.code))
 
 
 def _ulps(op: Operation) -> Agree:
-    least, most = (op.prop(f"{end}_ulp_difference", at.IntegerAttr).value for end in ("min", "max"))
+    least, most = (op.number(f"{end}_ulp_difference") for end in ("min", "max"))
     return _within(least, most)
 
 
@@ -390,7 +388,7 @@ def probed(op: Operation) -> Function:
 
 
 def _serialized(op: Operation, compiler: Compiler) -> Function:
-    name, turn = op.prop("probe_id", at.StringAttr).value, op.prop("iteration", at.IntegerAttr).value
+    name, turn = op.prop("probe_id", at.StringAttr).value, op.number("iteration")
 
     def test(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
         kept = run.kept.get(_PROBES, {}).get(name, ())

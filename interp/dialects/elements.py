@@ -13,7 +13,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, spell_place
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.ir.types import code_layout, runtime_shape, shape_problem
 from halfulp.interp.run.evaluators import OnValues, Words
 from halfulp.interp.run.frames import Run
@@ -26,6 +26,18 @@ Operands = tuple[Value, ...]
 Function = Callable[[Run, Operands], tuple[Any, ...]]
 Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
 """Moves the elements of an array, of which each has the shape given second in the last axes."""
+
+
+def made(op: Operation, shape: tuple[int, ...], settings: Settings, number: int = 0) -> ty.Type:
+    """Return the type of a result at run time, when its shape is known. Raises UndefinedBehavior if the type in the
+    program has another shape, and LimitExceeded.
+    """
+    type_ = op.results[number].type
+    conflict = ty.shape_conflict(type_, shape, settings.vscale)
+    if conflict:
+        raise undefined(op, conflict)
+    check_allocation(type_, shape, settings)
+    return type_
 
 
 def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:

@@ -34,9 +34,12 @@ def element_of(value: Any) -> ty.Type:
 
 def format_of(value: Any) -> FloatFormat:
     """Return the format of an operand or result of floats."""
-    element = element_of(value)
-    assert isinstance(element, ty.FloatType)
-    return element.format
+    return ty.float_format(value.type)
+
+
+def is_power_of_two(number: int) -> bool:
+    """Tell whether a number is a power of two."""
+    return number > 0 and not number & (number - 1)
 
 
 def enum_of(op: Operation, name: str) -> int | None:
@@ -103,10 +106,12 @@ def bool_result(result: str, operand: str) -> TypeRule:
     return derived_type(result, operand, bool_like, message)
 
 
-def sizes_agree(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Tell whether two lists of sizes may be equal at run time. None stands for a size that is known only
-    at run time.
+def sizes_agree(one: Sequence[int | None] | None, other: Sequence[int | None] | None) -> bool:
+    """Tell whether two shapes may be equal at run time. None stands for a size that is known only at run time, or for a
+    shape whose rank is.
     """
+    if one is None or other is None:
+        return True
     return len(one) == len(other) and all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
 
 
@@ -128,8 +133,7 @@ def shapes_agree(one: ty.Type, other: ty.Type) -> bool:
         return False
     if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
         return False
-    first, second = ty.shape_of(one), ty.shape_of(other)
-    return first is None or second is None or sizes_agree(first, second)
+    return sizes_agree(ty.shape_of(one), ty.shape_of(other))
 
 
 def same_shape(one: str, other: str) -> TypeRule:

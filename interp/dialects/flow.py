@@ -13,15 +13,15 @@ from halfulp.fp_formats.formats import Codes, ints_to_codes
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.dialects.arith.constants import attribute_value
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 flow = d.Dialect("flow", partial=True)
 
@@ -33,7 +33,7 @@ def _constant(op: Operation, compiler: Compiler) -> Function:
     if not isinstance(given, ty.TensorType) or given.element != type_.element or not _fits(given.shape, type_.shape):
         raise Unsupported(f"{attribute} is not a value of type '{type_}'", location=op.location, op=op.name)
     value = attribute_value(attribute, given, op, compiler)
-    made = Value(type_, value.bits, value.poison, value.open, value.origins)
+    made = retyped(value, type_)
     return lambda run, operands: (made,)
 
 
@@ -72,7 +72,7 @@ def _moved(op: Operation, settings: Settings) -> Function:
     assert isinstance(target, ty.TensorType)
     widths = [_stored_bits(type_, op) for type_ in (source, target)]
     bits = width_of(target.element)
-    sources = op.prop(SEGMENTS, at.DenseArrayAttr).values[1]
+    sources = op.numbers(SEGMENTS)[1]
 
     def move(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         value: Value = operands[0]
@@ -130,8 +130,7 @@ for _name in ("tensor.reshape", "tensor.bitcast"):
 
 
 def _tied(op: Operation, settings: Settings) -> Function:
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.TensorType)
+    type_ = narrowed(op.results[0].type, ty.TensorType)
 
     def tie(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         shape = _run_time_shape(type_, [int(size.bits) for size in operands[1:]])

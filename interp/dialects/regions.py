@@ -11,11 +11,11 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, undefined
+from halfulp.interp.ir.operations import Block, Operation, Region, Rule, SSAValue, undefined
 from halfulp.interp.run import frames
-from halfulp.interp.run.evaluators import Compiler, OnFrames, Words, moves
-from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.interp.run.evaluators import Compiler, OnFrames, Words, moves, passing
+from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step, decided
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
 # --- boxes ------------------------------------------------------------------------------------------------------------
 #
@@ -286,7 +286,42 @@ def print_carried(printer: OpPrinter, block: Block, initial: Sequence[SSAValue])
 # terminator into a region or to the parent.
 
 
-def inside(*parents: str) -> Callable[[Operation], str | None]:
+def loop_type(p: OpParser, definition: d.OpDefinition, count: int, at: int) -> ty.FunctionType:
+    """Read the types of the ``count`` operands and of the results of a loop. ``at``: the token that errors name."""
+    type_ = p.type()
+    if not isinstance(type_, ty.FunctionType):
+        p.wrong(definition.name, f"invalid kind of type specified: expected builtin.function, but found '{type_}'", at)
+    if len(type_.inputs) != count:
+        p.wrong(
+            definition.name, f"expected as many input types as operands (expected {count} got {len(type_.inputs)})", at
+        )
+    return type_
+
+
+def loop_regions(
+    p: OpParser, definition: d.OpDefinition, names: Sequence[int], given: Sequence[int], type_: ty.FunctionType
+) -> tuple[list[SSAValue], list[Region]]:
+    """Read the regions ``{…} do {…}`` of a loop. Return its operands too. ``names``, ``given``: the tokens of the
+    arguments of the first region, and of the operands.
+    """
+    operands = [p.use(token, each) for token, each in zip(given, type_.inputs, strict=True)]
+    arguments = [Argument(token, each, None) for token, each in zip(names, type_.inputs, strict=True)]
+    condition = p.region(definition.name, arguments)
+    p.keyword(definition, "do")
+    return operands, [condition, p.region(definition.name)]
+
+
+def print_while(printer: OpPrinter, op: Operation) -> str:
+    """Print a loop of two regions, which take its operands."""
+    condition, body = op.regions
+    inputs, results = ([value.type for value in values] for values in (op.operands, op.results))
+    text = print_assignments(printer, "", condition.blocks[0], 0, op.operands)
+    text += f" : {types_text(printer, inputs, bare=False)} -> {types_text(printer, results, bare=True)}"
+    text += f" {printer.region(condition, op, entry_arguments=False)} do {printer.region(body, op)}"
+    return text + trailing_dictionary(printer, op, " attributes")
+
+
+def inside(*parents: str) -> Rule:
     """Return the rule that an op must be directly inside one of these ops."""
 
     def verify(op: Operation) -> str | None:
@@ -397,6 +432,38 @@ def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trip
     return loop
 
 
+def while_loop(op: Operation, compiler: Compiler) -> Action:
+    """Return the action that runs a loop of two regions, which both take the operands of this round: the first decides
+    whether there is one more round, and the second gives the operands of the next one.
+    """
+    resume = compiler.resume(op)
+    condition, body = (compiler.block(region.blocks[0]) for region in op.regions)
+    terminator = op.regions[0].blocks[0].operations[-1]
+    # The values of this round: the condition may change neither them nor what the body gets.
+    state = compiler.slots(op.results)
+    finish, enter = resume(state), moves(state, body.arguments)
+
+    def deciding(sources: Sequence[int]) -> Action:
+        (decision,) = sources
+
+        def decide(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            if not decided(slots[decision], terminator):
+                return finish(frame)
+            for step in enter:
+                step(slots)
+            return body
+
+        return decide
+
+    def again(sources: Sequence[int]) -> Action:
+        return passing((*moves(sources, state), *moves(state, condition.arguments)), condition)
+
+    compiler.region(op.regions[0], deciding)
+    compiler.region(op.regions[1], again)
+    return again(compiler.slots(op.operands))
+
+
 def yielded(op: Operation, compiler: Compiler) -> Action:
     """Return the action that runs a terminator. The op around its region defines what its operands mean."""
     assert compiler.on_yield is not None
@@ -407,7 +474,7 @@ def declare_yield(
     dialect: d.Dialect,
     mnemonic: str = "yield",
     slot: str = "operands",
-    verify: Callable[[Operation], str | None] | None = None,
+    verify: Rule | None = None,
     words: Words | None = None,
 ) -> None:
     """Declare a terminator with any operands, whose meaning the op around its region defines. ``slot``: the name of the

@@ -54,7 +54,7 @@ class Signature:
         named = p.tokens[at][:1] == "%" and len(p.tokens[at]) > 1
         if self.inputs and named != bool(self.arguments):
             expected = "SSA identifier" if self.arguments else "type instead of SSA identifier"
-            p.error(f"custom op '{self.name}' expected {expected}")
+            p.wrong(self.name, f"expected {expected}")
         if named:
             if "#" in p.tokens[at]:
                 p.unnumbered(at)

@@ -6,7 +6,7 @@ holds the width. Wider elements have one more trailing axis of uint64 limbs, lea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -389,6 +389,21 @@ class AffineMapAttr(Attribute):
         """Return the text ``affine_map<…>``."""
         results = ", ".join(spell_affine(result) for result in self.results)
         return f"affine_map<{_affine_inputs(self.dimensions, self.symbols)} -> ({results})>"
+
+
+def map_of(rank: int, results: Iterable[AffineExpr]) -> AffineMapAttr:
+    """Return the affine map from ``rank`` dimensions to these expressions."""
+    return AffineMapAttr(rank, 0, tuple(results))
+
+
+def projection(rank: int, axes: Iterable[int]) -> AffineMapAttr:
+    """Return the affine map from ``rank`` dimensions to those of ``axes``."""
+    return map_of(rank, map(Dimension, axes))
+
+
+def identity_map(rank: int) -> AffineMapAttr:
+    """Return the affine map from ``rank`` dimensions to themselves."""
+    return projection(rank, range(rank))
 
 
 @base.immutable

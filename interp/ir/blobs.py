@@ -13,7 +13,7 @@ from halfulp.fp_formats.formats import Codes, code_shape, limb_count, storage_dt
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import DenseElementsAttr, ElementsType
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.ir.types import I1, INDEX_WIDTH, ComplexType, Type, element_count, element_width
+from halfulp.interp.ir.types import I1, INDEX_WIDTH, ComplexType, Type, element_count, element_width, static_shape
 
 MAGIC = b"ML\xefR"
 """The first bytes of a file of MLIR bytecode."""
@@ -51,7 +51,7 @@ def elements_of_blob(
     element = type.element
     count = element_count(type) or 0
     scalar = element.element if isinstance(element, ComplexType) else element
-    shape = _static(type)
+    shape = static_shape(type)
     if element == I1 and schema < Schema.LLVM24:
         if len(data) == 1 and data[0] in (0, 0xFF):
             return DenseElementsAttr(type, np.array(data[0] & 1, np.uint8), True)
@@ -90,7 +90,7 @@ def elements_of_blob(
 def no_elements(type: ElementsType) -> DenseElementsAttr:
     """Return the elements of a type that has no elements."""
     dtype, trailing = _layout(type.element)
-    return DenseElementsAttr(type, np.zeros((*_static(type), *trailing), dtype))
+    return DenseElementsAttr(type, np.zeros((*static_shape(type), *trailing), dtype))
 
 
 def _layout(element: Type) -> tuple[np.dtype[np.unsignedinteger], tuple[int, ...]]:
@@ -101,7 +101,3 @@ def _layout(element: Type) -> tuple[np.dtype[np.unsignedinteger], tuple[int, ...
     width = element_width(element)
     width = INDEX_WIDTH if width is None else width
     return storage_dtype(width), code_shape((), width)
-
-
-def _static(type: ElementsType) -> tuple[int, ...]:
-    return tuple(size or 0 for size in type.shape or ())

@@ -6,7 +6,7 @@ computed on demand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol, TypeVar
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
 from halfulp.interp.declare.registry import SYMBOL_TABLES
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import DictionaryAttr, StringAttr, SymbolRefAttr
+from halfulp.interp.ir.attributes import DenseArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from halfulp.interp.ir.base import (
     Attribute,
     FileLineCol,
@@ -218,6 +218,14 @@ class Operation:
         assert isinstance(found, kind)
         return found
 
+    def number(self, name: str) -> int:
+        """Return the number of a property that is an integer."""
+        return self.prop(name, IntegerAttr).value
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """Return the numbers of a property that is a dense array."""
+        return self.prop(name, DenseArrayAttr).values
+
     def _divide(self) -> None:
         """Give the op dictionaries of its own, which no other op shares."""
         self.read_properties = self.read_properties.copy()
@@ -282,6 +290,11 @@ class Operation:
     def children(self) -> list[Operation]:
         """The operations directly inside this one."""
         return [operation for block in self.blocks for operation in block.operations]
+
+    @property
+    def types(self) -> list[Type]:
+        """The types of the operands, then those of the results."""
+        return [value.type for value in (*self.operands, *self.results)]
 
     @property
     def used_values(self) -> list[SSAValue]:
@@ -587,6 +600,15 @@ def _function_type(function: Operation) -> _FunctionType:
     type_: _FunctionType = getattr(attribute, "type", None)  # type: ignore[assignment]
     assert type_ is not None
     return type_
+
+
+Rule = Callable[[Operation], str | None]
+"""A rule of the verifier: it returns an error message, or None if the op obeys it."""
+
+
+def all_of(*rules: Rule) -> Rule:
+    """Return the rule that an op obeys all these rules. The message is that of the first one that it breaks."""
+    return lambda op: next((broken for rule in rules if (broken := rule(op)) is not None), None)
 
 
 def undefined(op: Operation, message: str) -> UndefinedBehavior:

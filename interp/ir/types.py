@@ -25,7 +25,7 @@ from halfulp.fp_formats.formats import (
     storage_dtype,
 )
 from halfulp.fp_formats.scalar import value
-from halfulp.interp.ir.base import Attribute, filled, immutable, nest, quoted, spell_double, spell_rounded
+from halfulp.interp.ir.base import Attribute, filled, immutable, narrowed, nest, quoted, spell_double, spell_rounded
 from halfulp.interp.ir.base import Type as Type
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.semantics.fixed_point import FixedFormat
@@ -406,6 +406,17 @@ def element_type(type: Type) -> Type:
     return type.element if isinstance(type, ShapedType) else type
 
 
+def is_signless(type: Type) -> bool:
+    """Tell whether a type is that of a signless integer."""
+    return isinstance(type, IntegerType) and type.signedness == "signless"
+
+
+def float_format(type: Type) -> FloatFormat:
+    """Return the format of a float type, or of the elements of a vector, tensor or memref of floats."""
+    element = narrowed(element_type(type), FloatType)
+    return element.format
+
+
 def number_type(element: Type) -> Type:
     """Return the type of the numbers of which an element of memory consists: for a vector or a complex number, the type
     of its parts.
@@ -643,6 +654,11 @@ def is_unsigned(element: Type) -> bool:
     if isinstance(element, UniformQuantizedType):
         return not element.storage_signed
     return isinstance(element, IntegerType) and element.signedness == "unsigned"
+
+
+def static_shape(type: Type) -> tuple[int, ...]:
+    """Return the sizes of a vector, tensor or memref, 0 for one that is not known; () for any other type."""
+    return tuple([size or 0 for size in shape_of(type) or ()])
 
 
 def runtime_shape(type_: Type, vscale: int | None = None) -> tuple[int | None, ...] | None:

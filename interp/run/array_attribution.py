@@ -24,6 +24,7 @@ from flint import arb
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run import attribution
 from halfulp.interp.run.lineage import Batch, Lineage
@@ -265,8 +266,7 @@ class ArrayAttribution:
         batch = part.batch
         given = [_at(each, batch.shape, block) for each in batch.run.codes]
         result = _at(batch.run.results[part.result], batch.shape, block)
-        judged = judge(part.meaning, given, result, shadows)
-        assert isinstance(judged, Computed)
+        judged = narrowed(judge(part.meaning, given, result, shadows), Computed)
         if batch.run.poison is None:
             return judged
         poison = _at(batch.run.poison, batch.shape, block) != 0

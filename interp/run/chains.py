@@ -146,7 +146,7 @@ class Chain:
         self._steps = tuple(steps)
         shaped = isinstance(inputs[0].type, ty.ShapedType)
         self._in_lanes = bool(steps) and not shaped
-        self._static = tuple([size or 0 for size in ty.shape_of(inputs[0].type) or ()]) if shaped else None
+        self._static = ty.static_shape(inputs[0].type) if shaped else None
         self._spent = 0
         self._loops: dict[tuple[Any, ...], ArrayLoop] = {}
         self._short: dict[tuple[bool, ...], bool] = {}

@@ -238,10 +238,9 @@ class Fold:
 
     def _extreme(self, run: Run, rows: Value, names: Names) -> Value:
         """Return the extremum of clean rows. If its bits depend on the order, neighbours are combined."""
-        assert isinstance(self._number, ty.FloatType)
         shape = rows.bits.shape[1:]
         terms = _flat(rows.bits, 1, len(shape))
-        codes, unknown = reduced_extremum(self._extremum, self._number.format, terms)
+        codes, unknown = reduced_extremum(self._extremum, ty.float_format(self._number), terms)
         if unknown.any():
             codes[unknown] = self._of_pairs(run, Value(rows.type, terms[:, unknown]), names).bits
         return Value(rows.type, codes.reshape(shape))
@@ -256,7 +255,6 @@ class Fold:
 
     def _exactly(self, run: Run, first: Value, rows: Value, names: Names) -> Value:
         """Return the exact sum, rounded once."""
-        assert isinstance(self._number, ty.FloatType)
         if not self._adds:
             raise Unsupported(
                 "the exact sum of a reduction is rounded to nearest even, but this addition has another rounding mode",
@@ -264,7 +262,7 @@ class Fold:
                 op=self._name,
                 hint="leave out the mode, or choose another reduction_order",
             )
-        format_, lanes = self._number.format, first.shape
+        format_, lanes = ty.float_format(self._number), first.shape
         terms = joined(run, part(first, np.newaxis), rows)
         found = Faults()
         accumulator = Accumulator(format_, run.settings.profile)
@@ -283,8 +281,7 @@ class Fold:
         lanes = len(first.shape)
         total, terms = _flat(first.bits, 0, lanes), _flat(rows.bits, 1, lanes)
         if self._adds:
-            assert isinstance(self._number, ty.FloatType)
-            format_ = self._number.format
+            format_ = ty.float_format(self._number)
             accumulator = Accumulator(format_, run.settings.profile)
             codes = accumulator.in_order(total, terms, Faults())
             # Running sums keep a NaN as it is, and a NaN depends on the order of the operands.

@@ -88,7 +88,7 @@ def misfit_of_sizes(op: Operation, evaluator: Elementwise | OnValues, settings: 
     MLIR's verifiers compare most sizes without checking which dimensions are scalable. Therefore the same rules check
     the op again, with the sizes that the vectors have in this run.
     """
-    types = [value.type for value in (*op.operands, *op.results)]
+    types = op.types
     vectors = [type_ for type_ in types if isinstance(type_, ty.VectorType)]
     if not any(type_.scalable for type_ in vectors):
         return None

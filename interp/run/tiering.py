@@ -304,7 +304,7 @@ def is_covered(store: CodeStore, op: Operation, others: tuple[type[ty.Type], ...
 
 def _covered(op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
     evaluator = evaluator_of(op)
-    types = [value.type for value in (*op.operands, *op.results)]
+    types = op.types
     if any(isinstance(type_, others) or not _held(type_) for type_ in types):
         return False
     by_executor = isinstance(evaluator, OnValues) and is_silent(op)
@@ -326,6 +326,5 @@ def _reached(store: CodeStore, op: Operation) -> list[Operation]:
 
 def _called(store: CodeStore, op: Operation) -> Iterator[Operation | None]:
     if op.name == "func.call":
-        symbol = op.properties["callee"]
-        assert isinstance(symbol, SymbolRefAttr)
+        symbol = op.prop("callee", SymbolRefAttr)
         yield store.module.lookup(symbol, op)

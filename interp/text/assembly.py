@@ -147,13 +147,7 @@ def _resolve(p: OpParser, op: str, slot: Slot, names: Any, types: Any, only: Typ
         return []
     if types is None:
         types = () if only is None else (only,) * len(names)
-    if len(names) != len(types):
-        p.error(
-            f"custom op '{op}' number of operands and types do not match: got {len(names)} operands and "
-            f"{len(types)} types",
-            names[0] if names else None,
-        )
-    return [p.use(name, type) for name, type in zip(names, types, strict=True)]
+    return p.uses(op, names, types, names[0] if names else None)
 
 
 def _solver(definition: OpDefinition, slots: Slots) -> Solve:
@@ -181,9 +175,9 @@ def _solver(definition: OpDefinition, slots: Slots) -> Solve:
             if found is None and slot.name not in optional:
                 for source, type in zip(slots.all, types, strict=True):
                     if source.arity is Arity.ONE and type is not None and not source.constraint.accepts(type):
-                        p.error(
-                            f"custom op '{definition.name}' '{source.name}' must be {source.constraint.description}, "
-                            f"but got '{type}'",
+                        p.wrong(
+                            definition.name,
+                            f"'{source.name}' must be {source.constraint.description}, but got '{type}'",
                             at,
                         )
             if found is None and slot.arity is Arity.ONE:

@@ -6,14 +6,14 @@ entry of the dictionary is written ``newer(…)`` there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import DenseArrayAttr, DenseElementsAttr, integer_of_code
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
-from halfulp.interp.ir.types import IndexType, IntegerType, MemRefType, Type, VectorType, element_type, shape_of
+from halfulp.interp.ir.operations import Operation, OpResult, Rule, SSAValue
+from halfulp.interp.ir.types import IndexType, IntegerType, MemRefType, VectorType, element_type, shape_of
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,12 @@ class Change:
 
     refused_by: Schema
     ops: tuple[str, ...]
-    what: Callable[[Operation], str | None]
+    what: Rule
     but: tuple[str, ...] = ()
 
 
-def _types(op: Operation) -> list[Type]:
-    return [value.type for value in (*op.operands, *op.results)]
-
-
 def _no_bits(op: Operation) -> str | None:
-    found = (type_ for type_ in _types(op) if str(element_type(type_)) == "i0")
+    found = (type_ for type_ in op.types if str(element_type(type_)) == "i0")
     return next((f"the type '{type_}'" for type_ in found), None)
 
 
@@ -58,7 +54,7 @@ def _newer_kind(op: Operation) -> str | None:
 
 
 def _scalable_mask(op: Operation) -> str | None:
-    masks = (t for t in _types(op) if isinstance(t, VectorType) and t.element == IntegerType(1) and any(t.scalable))
+    masks = (t for t in op.types if isinstance(t, VectorType) and t.element == IntegerType(1) and any(t.scalable))
     return next((f"the mask '{type_}'" for type_ in masks), None)
 
 
@@ -111,7 +107,7 @@ def _other_output_shape(op: Operation) -> str | None:
 
 
 def _cast_to_itself(op: Operation) -> str | None:
-    one, other = (value.type for value in (*op.operands, *op.results))
+    one, other = op.types
     is_unranked = isinstance(one, MemRefType) and one.shape is None
     return f"the cast to '{other}', which is not ranked either," if is_unranked and one == other else None
 

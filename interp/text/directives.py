@@ -311,7 +311,7 @@ def _literal(element: kinds.Literal, slots: Slots) -> ElementForm:
     def read(p: OpParser, state: OpReading) -> None:
         if p.tokens[p.pos] != text:
             if word:
-                p.error(f"custom op '{name}' expected '{text}'")
+                p.wrong(name, f"expected '{text}'")
             p.expect(text)
         p.pos += 1
 
@@ -461,7 +461,7 @@ def _type_of(element: kinds.TypeOf, slots: Slots) -> ElementForm:
             p.pos += 1
         if kind is not None and not kind.accepts(type):
             expected = f": expected {kind.name}, but found '{type}'" if kind.name else ""
-            p.error(f"custom op '{name}' invalid kind of type specified{expected}", at)
+            p.wrong(name, f"invalid kind of type specified{expected}", at)
         state.types[index] = type
 
     return ElementForm(read, _print_type(index, slots), present=lambda operation: bool(slots.values(operation, index)))
@@ -547,9 +547,9 @@ def _functional_type(element: kinds.FunctionalType, slots: Slots) -> ElementForm
         )
         if operands != len(type.inputs):
             first = next((t for i in inputs for t in _tokens_of(state.operands[i])), at)
-            p.error(
-                f"custom op '{name}' number of operands and types do not match: got {operands} "
-                f"operands and {len(type.inputs)} types",
+            p.wrong(
+                name,
+                f"number of operands and types do not match: got {operands} operands and {len(type.inputs)} types",
                 first,
             )
         _spread_types(p, state, inputs, slots, type.inputs)
@@ -697,9 +697,9 @@ def _clauses(clauses: kinds.Clauses, slots: Slots) -> ElementForm:
         while (keyword := p.tokens[p.pos]) in by_keyword:
             p.pos += 1
             if keyword in seen:
-                p.error(
-                    f"custom op '{name}' `{keyword}` clause can appear at most once in the expansion of the "
-                    "oilist directive",
+                p.wrong(
+                    name,
+                    f"`{keyword}` clause can appear at most once in the expansion of the oilist directive",
                     state.start,
                 )
             seen.add(keyword)
@@ -728,8 +728,7 @@ def _dynamic_index_list(slots: Slots, dynamic: str, static: str, brackets: str =
         state.operands[index], state.properties[static] = read_mixed(p, brackets)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        numbers = operation.properties[static]
-        assert isinstance(numbers, DenseArrayAttr)
+        numbers = operation.prop(static, DenseArrayAttr)
         out.value(print_mixed(printer, numbers, slots.values(operation, index), brackets))
 
     return ElementForm(read, print_)

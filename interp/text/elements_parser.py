@@ -18,7 +18,7 @@ from halfulp.interp.ir.attributes import (
     SparseElementsAttr,
 )
 from halfulp.interp.ir.blobs import elements_of_blob, no_elements
-from halfulp.interp.ir.types import shape_problem
+from halfulp.interp.ir.types import shape_problem, static_shape
 from halfulp.interp.text.affine_parser import integer_value, is_integer
 from halfulp.interp.text.type_parser import TypeParser
 
@@ -184,7 +184,7 @@ class ElementsParser(LocationParser):
         values = _Literal(self)
         self.expect(">")
         elements = self._elements_type(type, start)
-        shape = tuple(size or 0 for size in elements.shape or ())
+        shape = ty.static_shape(elements)
         # A single coordinate may be written without brackets: it is repeated.
         rank = len(shape)
         # mlir-opt prints equal coordinates as one, and cannot read that. Here it is repeated for each value.
@@ -367,7 +367,7 @@ def _dense_attribute(
     element = type.element
     count = ty.element_count(type)
     assert count is not None
-    problem = shape_problem(_static(type))
+    problem = shape_problem(static_shape(type))
     # A splat is not repeated in memory.
     if problem and not (count and literal is not None and not literal.bracketed and not _is_text(parser, literal)):
         parser.error(f"the elements of '{type}' do not fit in an array: the type {problem}", start)
@@ -397,25 +397,21 @@ def _dense_attribute(
     values = [tuple(codes[i : i + per_element]) for i in range(0, len(codes), per_element)]
     splat = not literal.bracketed or values.count(values[0]) == len(values)
     codes = codes[:per_element] if splat else codes
-    shape = (*(() if splat else _static(type)), *((2,) if isinstance(element, ty.ComplexType) else ()))
+    shape = (*(() if splat else static_shape(type)), *((2,) if isinstance(element, ty.ComplexType) else ()))
     return DenseElementsAttr(type, ints_to_codes(codes, ty.width_of(scalar), shape), splat)
 
 
 def _check_shape(parser: ElementsParser, literal: _Literal, type: ElementsType, start: int) -> None:
-    if literal.bracketed and literal.shape != _static(type):
+    if literal.bracketed and literal.shape != static_shape(type):
         parser.error(
             f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
-            f"([{', '.join(map(str, _static(type)))}])",
+            f"([{', '.join(map(str, static_shape(type)))}])",
             start,
         )
 
 
 def _is_text(parser: ElementsParser, literal: _Literal) -> bool:
     return bool(literal.elements) and parser.tokens[literal.elements[0]][:1] == '"'
-
-
-def _static(type: ElementsType) -> tuple[int, ...]:
-    return tuple(size or 0 for size in type.shape or ())
 
 
 def _element_code(parser: ElementsParser, index: int, type: loc.Type) -> int:

@@ -56,6 +56,25 @@ class OpParser(AttributeParser):
 
     # Values.
 
+    def wrong(self, op: str, message: str, token: int | None = None, hint: str | None = None) -> NoReturn:
+        """Raise ParseError for the text of the custom form of an op, in MLIR's words."""
+        self.error(f"custom op '{op}' {message}", token, hint=hint)
+
+    def uses(self, op: str, tokens: Sequence[int], types: Sequence[Type], at: int | None = None) -> list[SSAValue]:
+        """Return the values that tokens name, which must have these types, for an op. ``at``: the token that the error
+        names if there are more or fewer types.
+        """
+        if len(tokens) != len(types):
+            self.check_count(op, tokens, types, at)
+        return [self.use(token, type) for token, type in zip(tokens, types, strict=True)]
+
+    def check_count(self, op: str, tokens: Sequence[int], types: Sequence[Type], at: int | None = None) -> None:
+        """Raise ParseError at a token unless there is a type for each operand of an op."""
+        if len(tokens) != len(types):
+            self.wrong(
+                op, f"number of operands and types do not match: got {len(tokens)} operands and {len(types)} types", at
+            )
+
     def use(self, token: int, type: Type) -> SSAValue:
         """Return the value that a token names. It must have this type. If it is not defined yet, return a `Forward`."""
         name = self.tokens[token]
@@ -257,7 +276,7 @@ class OpParser(AttributeParser):
     def keyword(self, definition: OpDefinition, word: str) -> None:
         """Read a word of a custom form. Raises ParseError if the token is not this word."""
         if not self.take(word):
-            self.error(f"custom op '{definition.name}' expected '{word}'")
+            self.wrong(definition.name, f"expected '{word}'")
 
     def optional_dictionary(self) -> dict[str, Attribute]:
         """Read ``{name = value, …}``, if it is there."""

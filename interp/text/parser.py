@@ -358,7 +358,7 @@ class Parser(OpParser):
             self._unknown(token, name, at)
         parse = compile_parser(definition)
         if parse is None:
-            self.error(f"custom op '{name}' has no custom assembly form", at)
+            self.wrong(name, "has no custom assembly form", at)
         # An abbreviated name stands for another op in a region of another dialect.
         if "." in token:
             self.custom[token] = parse

@@ -60,11 +60,10 @@ def quantized(
     source format that the recipe cannot compute with. ``noise``: see there, in the shape of the scales.
     """
     source = value.element_type
-    assert isinstance(source, ty.FloatType)
     along = axes[-1] if levels == "rows" else None
     blocks = block_scaling.quantize(
         split(value.bits, axes, block),
-        source.format,
+        ty.float_format(source),
         kind,
         rules,
         rounding,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, Binary, evaluated, linear
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, Unsupported
 
 # --- swizzle ----------------------------------------------------------------------------------------------------------
@@ -234,8 +235,7 @@ def map_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[i
     ``symbols``: the values of the map's symbols. Raises Unsupported if they are not known, and TypeMismatch for
     elements below the start of memory, and for a division by a number that is not positive.
     """
-    map_ = type_.layout
-    assert isinstance(map_, at.AffineMapAttr)
+    map_ = narrowed(type_.layout, at.AffineMapAttr)
     if len(symbols) != map_.symbols:
         raise Unsupported(f"the symbols of the layout '{map_}' are not known")
     if any(symbol <= 0 for symbol in symbols):

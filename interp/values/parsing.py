@@ -11,6 +11,7 @@ import numpy as np
 
 from halfulp.fp_formats import numbers
 from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
+from halfulp.fp_formats.spelling import shortened
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import decimal_number
@@ -46,22 +47,18 @@ def parse_element(element: ty.Type, text: str) -> int | None:
     low, high = 0 if is_unsigned(stored) else -(1 << width >> 1), (1 << width) - 1
     fits = len(text.lstrip("+-0")) <= width // 3 + 1
     if not fits or not low <= (number := decimal_number(text)) <= high:
-        raise InputError(f"{_short(text)} does not fit '{element}', which holds {range_text(low, high)}")
+        raise InputError(f"{shortened(text)} does not fit '{element}', which holds {range_text(low, high)}")
     return number & high
 
 
 def _no_value(text: str, type_: str) -> str:
     what = "hexadecimal number" if text.lower().startswith("0x") else f"value of type '{type_}'"
-    return f"'{_short(text)}' is not a {what}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return f"'{shortened(text)}' is not a {what}"
 
 
 def _fitting(element: ty.Type, width: int, text: str, code: int) -> int:
     if code >> width:
-        raise InputError(f"the bit pattern {_short(text)} does not fit the {width} bits of '{element}'")
+        raise InputError(f"the bit pattern {shortened(text)} does not fit the {width} bits of '{element}'")
     return code
 
 
@@ -76,7 +73,7 @@ def _parse_fixed(type_: ty.FixedType, text: str) -> int:
     fmt = type_.format
     number = fixed_point.of_fraction(exact, fmt)
     if number * fmt.unit != exact:
-        raise InputError(f"'{type_}' does not have the number {_short(text)}")
+        raise InputError(f"'{type_}' does not have the number {shortened(text)}")
     return fixed_point.code_of(fmt, number)
 
 
@@ -95,7 +92,7 @@ def _parse_float(fmt: FloatFormat, text: str) -> int:
             raise InputError(f"{fmt.name} has no {text}")
         return code
     if negative and not fmt.signed:
-        raise InputError(f"{fmt.name} has no negative values: {_short(text)}")
+        raise InputError(f"{fmt.name} has no negative values: {shortened(text)}")
     return numbers.round_to_format(fmt, number).code
 
 
@@ -111,13 +108,13 @@ def parse_type_head(text: str) -> ty.Type:
     """
     match = _HEAD.match(text)
     if match is None:
-        raise InputError(f"'{_short(text)}' is not a type such as 4xf32, i32 or tensor<4xf32>")
+        raise InputError(f"'{shortened(text)}' is not a type such as 4xf32, i32 or tensor<4xf32>")
     element = as_type(match[2].strip())
     if not match[1]:
         return element
     shape = tuple(int(size) for size in match[1].replace(" ", "").split("x")[:-1])
     if prod(shape) > _MAX_ELEMENTS:
-        raise InputError(f"{_short(text)} has {prod(shape)} elements; as text at most {_MAX_ELEMENTS} can be given")
+        raise InputError(f"{shortened(text)} has {prod(shape)} elements; as text at most {_MAX_ELEMENTS} can be given")
     return ty.TensorType(shape, element)
 
 

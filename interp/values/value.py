@@ -448,7 +448,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         if not unsigned or not isinstance(element, ty.IntegerType) or element.signedness != "signless":
             return self
         type_ = ty.with_element(self.type, ty.IntegerType(element.width, "unsigned"))
-        return Value(type_, self.bits, self.poison, self.open, self.origins)
+        return retyped(self, type_)
 
     # --- computing ----------------------------------------------------------------------------------------------------
 
@@ -631,9 +631,7 @@ _OPERANDS = (Value, np.ndarray, np.generic, int, float)
 
 
 def _is_signless(element: ty.Type) -> bool:
-    return isinstance(element, ty.IndexType) or (
-        isinstance(element, ty.IntegerType) and element.signedness == "signless"
-    )
+    return isinstance(element, ty.IndexType) or ty.is_signless(element)
 
 
 # --- what a user gives ------------------------------------------------------------------------------------------------
@@ -668,6 +666,11 @@ def to_elements(data: Any, type_: ty.Type | None, what: str = "the value") -> Va
     return _of_dtype(data, unsigned=True) if type_ is None else to_value(data, coerce.container_of(data, type_), what)
 
 
+def retyped(value: Value, type_: ty.Type) -> Value:
+    """Return a value with another type of the same shape, and the same codes, poison and unspecified elements."""
+    return Value(type_, value.bits, value.poison, value.open, value.origins)
+
+
 def _of_dtype(data: npt.ArrayLike, copy: bool = False, unsigned: bool = False) -> Value:
     array = coerce.as_array(data, "the value")
     element = coerce.type_of_dtype(array.dtype)
@@ -686,5 +689,5 @@ def _conforming(value: Value, type_: ty.Type, what: str, vscale: int | None) -> 
     # made by from_bits where the container is a vector.
     same_element = value.element_type == ty.element_type(type_)
     if same_element and shape_conflict(type_, value.shape, vscale) is None and not isinstance(type_, ty.MemRefType):
-        return Value(type_, value.bits, value.poison, value.open, value.origins)
+        return retyped(value, type_)
     raise TypeMismatch(f"{what}: expected '{type_}', got '{concrete(value.type, value.shape)}'")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.formats import FORMATS, Codes, Mask
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, slices
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, TO_ODD, Accumulator, places_of, shape_of
@@ -190,8 +190,7 @@ class ManyRules:
         rows, k = self.a.shape
         step = max(1, BLOCK // (rows * (k if rule.tree == "flat" else 4)))
         codes, certain = np.empty((count, rows), self.fmt.storage_dtype), np.empty((count, rows), np.bool_)
-        for start in range(0, count, step):
-            part = slice(start, start + step)
+        for part in slices(count, step):
             found, sure = _Sums(self, rule, fields.at(part), kept).result()
             codes[part], certain[part] = found, sure
         return codes, certain

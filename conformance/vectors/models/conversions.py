@@ -14,12 +14,11 @@ from halfulp.conformance.vectors.models import model
 from halfulp.conformance.vectors.models.model import Bucket, CoverageModel, Operands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.interp.ir.base import narrowed
 
 
 def _integer(case: ModelCase) -> Integer:
-    target = case.target if isinstance(case.target, Integer) else case.sources[0]
-    assert isinstance(target, Integer)
-    return target
+    return narrowed(case.target if isinstance(case.target, Integer) else case.sources[0], Integer)
 
 
 class _B22(CoverageModel):

@@ -20,6 +20,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.neighbours import code_at, floor_exponent, lowest_rank, rank_of
 from halfulp.fp_formats.paths import elementary as paths
+from halfulp.interp.ir.base import narrowed
 
 if TYPE_CHECKING:
     from halfulp.fp_formats.reals.hard_cases import Distance
@@ -522,19 +523,16 @@ class _F6(CoverageModel):
     kinds = ("function of an integer",)
 
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
-        exponent = case.sources[1]
-        assert isinstance(exponent, Integer)
+        exponent = narrowed(case.sources[1], Integer)
         yield from product(model.present_types(case.float_source), _integers(exponent))
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
-        exponent = case.sources[1]
-        assert isinstance(exponent, Integer)
+        exponent = narrowed(case.sources[1], Integer)
         names = [name for name, codes in model.present_types(case.float_source).items() if row[0] in codes]
         yield from product(names, [name for name, code in _integers(exponent).items() if code == row[1]])
 
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-        exponent = case.sources[1]
-        assert isinstance(exponent, Integer)
+        exponent = narrowed(case.sources[1], Integer)
         codes = model.present_types(case.float_source)[str(bucket[0])]
         yield codes[dice.below(len(codes))], _integers(exponent)[str(bucket[1])]
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO
 
 from halfulp.conformance.files import json_of, open_new, open_to_append, open_to_read, read_whole, temporary_name
 from halfulp.conformance.vectors.columns import Column, VectorSet
@@ -26,6 +26,7 @@ from halfulp.conformance.vectors.formats.runs import check_unary
 from halfulp.conformance.vectors.metadata import Document, described_profile, to_text
 from halfulp.conformance.vectors.packing import CONTAINERS, NO_SHARDS, Packing, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.fp_formats.spelling import shortened
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics import SEMANTICS_VERSION
 
@@ -421,16 +422,12 @@ def sized_as_in(directory: Path, plan: SweepPlan) -> SweepPlan | None:
         if isinstance(value, dict) and isinstance(other, dict):
             inner = next(k for k in (*value, *other) if value.get(k) != other.get(k))
             key, value, other = f"{key}.{inner}", value.get(inner), other.get(inner)
+        found, asked = (shortened(json.dumps(each), 60) for each in (other, value))
         raise InputError(
-            f"'{directory}' holds another sweep: its '{key}' is {_brief(other)}, not {_brief(value)}",
+            f"'{directory}' holds another sweep: its '{key}' is {found}, not {asked}",
             hint="give another directory with --out",
         )
     return plan
-
-
-def _brief(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def begin_layout(directory: Path, owner: str, plan: SweepPlan, shard_rows: Callable[[], int]) -> SweepPlan:

@@ -24,6 +24,7 @@ from halfulp.conformance.whole_programs.bisection.histories import History, Numb
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import HalfulpError, plural
 from halfulp.interp.run.lineage import NO_ID, Leaf, Lineage, Node
 from halfulp.interp.values.value import Value
@@ -464,8 +465,7 @@ class Explainer:
         """Yield the op that made a term that is a product, and the conversions after it."""
         number = term.factors[0]
         while self._before.role(number) in (histories.NEGATE, histories.CAST, histories.MULTIPLY):
-            made = self._before.made(number)
-            assert isinstance(made, Node)
+            made = narrowed(self._before.made(number), Node)
             if histories.role_of(made) != histories.NEGATE:
                 yield made
             if histories.role_of(made) == histories.MULTIPLY:
@@ -606,8 +606,7 @@ class Explainer:
 
 def most_ulp(type_: ty.Type) -> int:
     """Return the largest distance in ulp of a formula from the correctly rounded function, for results of a type."""
-    assert isinstance(type_, ty.FloatType)
-    return max(1, min(MOST_ULP, int(MOST_RELATIVE * 2**type_.format.mantissa_bits)))
+    return max(1, min(MOST_ULP, int(MOST_RELATIVE * 2 ** ty.float_format(type_).mantissa_bits)))
 
 
 def _factors(history: History, term: Term) -> Term | None:
@@ -701,8 +700,7 @@ def _cost(grounds: Grounds) -> tuple[int, int]:
 def _without_casts(history: History, number: Number) -> tuple[Number, list[Node]]:
     casts = []
     while history.role(number) == histories.CAST:
-        made = history.made(number)
-        assert isinstance(made, Node)
+        made = narrowed(history.made(number), Node)
         casts.append(made)
         (number,) = made.operands
     return number, casts

@@ -94,8 +94,7 @@ def is_signless(number: Number) -> bool:
 
 def is_negative(number: Number) -> bool:
     """Tell whether the sign of a float is set."""
-    assert isinstance(number.type, ty.FloatType)
-    return bool(scalar.unpack(number.type.format, number.code).sign)
+    return bool(scalar.unpack(ty.float_format(number.type), number.code).sign)
 
 
 def name_of(op: Operation) -> str:
@@ -517,8 +516,7 @@ def other_signs(node: Node, number: Number) -> Iterable[int]:
     """Return the zero of the other sign, if a number is a zero of an op under nsz."""
     if value_of(number) != 0 or not allows(node, NSZ):
         return ()
-    assert isinstance(number.type, ty.FloatType)
-    return (scalar.negate(number.type.format, number.code).code,)
+    return (scalar.negate(ty.float_format(number.type), number.code).code,)
 
 
 def codes_of_history(history: History, root: Number, width: int, spend: Callable[[int], None]) -> frozenset[int]:

@@ -28,6 +28,7 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import element_width, width_of
@@ -429,8 +430,7 @@ class _Growing:
         """Add a value of a quantised type. The type has no constants, so integers are cast to it."""
         stored = f"i{_width(spelling)}"
         cell = Cell("quant.scast", (stored,), spelling)
-        type_ = element(spelling)
-        assert isinstance(type_, ty.UniformQuantizedType)
+        type_ = narrowed(element(spelling), ty.UniformQuantizedType)
         mask = (1 << type_.storage_width) - 1
         codes = [self.rng.randint(type_.storage_min, type_.storage_max) & mask for _ in range(self.size)]
         number = self._new(stored, codes)

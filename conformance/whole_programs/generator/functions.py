@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from itertools import product
-from math import prod
 
 from halfulp.conformance.whole_programs.generator.grower import (
     NAME,
@@ -136,13 +135,9 @@ def _container(kind: type[ty.VectorType] | type[ty.TensorType], grower: Grower) 
     return grower.rng.choice(present)
 
 
-def _sizes(type_: ty.Type) -> tuple[int, ...]:
-    return tuple(size or 0 for size in ty.shape_of(type_) or ())
-
-
 def _broadcast(grower: Grower) -> None:
     type_ = _container(ty.VectorType, grower)
-    shape = _sizes(type_)
+    shape = ty.static_shape(type_)
     rank = grower.rng.randint(0, len(shape) - 1)
     part = ty.VectorType(shape[len(shape) - rank :], type_.element) if rank else type_.element
     grower.append("vector.broadcast", [grower.value(part)], [type_])
@@ -153,7 +148,7 @@ def _vector_part(grower: Grower) -> tuple[ty.Type, ty.Type, dict[str, at.Attribu
     the position as constants and operands.
     """
     type_ = _container(ty.VectorType, grower)
-    shape = _sizes(type_)
+    shape = ty.static_shape(type_)
     depth = grower.rng.randint(1, len(shape))
     written, operands = [], []
     for size in shape[:depth]:
@@ -184,28 +179,30 @@ def _splat(grower: Grower) -> None:
 
 def _from_elements(grower: Grower) -> None:
     type_ = _container(ty.TensorType, grower)
-    grower.append("tensor.from_elements", [grower.value(type_.element) for _ in range(prod(_sizes(type_)))], [type_])
+    elements = [grower.value(type_.element) for _ in range(ty.element_count(type_) or 0)]
+    grower.append("tensor.from_elements", elements, [type_])
 
 
 def _tensor_extract(grower: Grower) -> None:
     type_ = _container(ty.TensorType, grower)
-    indices = [grower.position(size) for size in _sizes(type_)]
+    indices = [grower.position(size) for size in ty.static_shape(type_)]
     grower.append("tensor.extract", [grower.value(type_), *indices], [type_.element])
 
 
 def _tensor_insert(grower: Grower) -> None:
     type_ = _container(ty.TensorType, grower)
-    indices = [grower.position(size) for size in _sizes(type_)]
+    indices = [grower.position(size) for size in ty.static_shape(type_)]
     grower.append("tensor.insert", [grower.value(type_.element), grower.value(type_), *indices], [type_])
 
 
 def _tensor_cast(grower: Grower) -> None:
     """Cast a tensor to a type without its size, extract an element, and cast the tensor back."""
     type_ = _container(ty.TensorType, grower)
-    hidden = ty.TensorType((None,) * len(_sizes(type_)), type_.element)
+    hidden = ty.TensorType((None,) * len(ty.static_shape(type_)), type_.element)
     cast = grower.result("tensor.cast", [grower.value(type_)], hidden)
     del grower.visible[hidden]  # a constant of this type does not exist
-    grower.append("tensor.extract", [cast, *(grower.position(size) for size in _sizes(type_))], [type_.element])
+    places = [grower.position(size) for size in ty.static_shape(type_)]
+    grower.append("tensor.extract", [cast, *places], [type_.element])
     grower.append("tensor.cast", [cast], [type_])
 
 
@@ -249,7 +246,7 @@ def _allocate(grower: Grower) -> None:
     type_ = ty.MemRefType(rng.choice(SHAPES), rng.choice(grower.plan.palette.elements))
     name = rng.choice(("memref.alloca", "memref.alloc"))
     buffer = grower.result(name, [], type_, operandSegmentSizes=at.DenseArrayAttr(ty.I32, (0, 0)))
-    for place in product(*(range(size) for size in _sizes(buffer.type))):
+    for place in product(*(range(size) for size in ty.static_shape(buffer.type))):
         indices = [grower.number(ty.INDEX, index) for index in place]
         grower.append("memref.store", [grower.value(type_.element), buffer, *indices])
 
@@ -262,7 +259,7 @@ def _buffer(grower: Grower) -> SSAValue:
 
 def load(grower: Grower, buffer: SSAValue) -> SSAValue:
     """Append a load from any place of a buffer."""
-    indices = [grower.position(size) for size in _sizes(buffer.type)]
+    indices = [grower.position(size) for size in ty.static_shape(buffer.type)]
     return grower.result("memref.load", [buffer, *indices], ty.element_type(buffer.type))
 
 
@@ -272,14 +269,14 @@ def _load(grower: Grower) -> None:
 
 def _store(grower: Grower) -> None:
     buffer = _buffer(grower)
-    indices = [grower.position(size) for size in _sizes(buffer.type)]
+    indices = [grower.position(size) for size in ty.static_shape(buffer.type)]
     grower.append("memref.store", [grower.value(ty.element_type(buffer.type)), buffer, *indices])
 
 
 def _buffer_part(grower: Grower) -> tuple[SSAValue, list[SSAValue], ty.VectorType]:
     """Choose a place in a buffer, and the type of the vector there."""
     buffer = _buffer(grower)
-    sizes, element = _sizes(buffer.type), ty.element_type(buffer.type)
+    sizes, element = ty.static_shape(buffer.type), ty.element_type(buffer.type)
     if not sizes or isinstance(element, ty.IndexType):
         raise Unfit
     length = grower.rng.randint(1, sizes[-1])

@@ -412,7 +412,7 @@ class Grower:
             alike = count is None or self.rng.random() < 0.6
             codes = [code if alike else self._code(element) for _ in range(1 if count is None else count)]
         splat = isinstance(type_, ty.ShapedType) and len(set(codes)) == 1
-        shape = () if splat else tuple(size or 0 for size in ty.shape_of(type_) or ())
+        shape = () if splat else ty.static_shape(type_)
         op = constant(type_, ints_to_codes(codes[:1] if splat else codes, width_of(element), shape), splat)
         self.block.append(op)
         return op.results[0]

@@ -41,7 +41,7 @@ from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.conformance.whole_programs.two_runs import signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, narrowed
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation, SSAValue, argument_types, result_types
 from halfulp.interp.loading import parse_module
@@ -88,8 +88,7 @@ def _function(op: Operation, constants: Mapping[str | None, Operation]) -> Opera
 
 
 def _signature(op: Operation, given: Mapping[str, Attribute]) -> ty.FunctionType:
-    declared = given["function_type"]
-    assert isinstance(declared, at.TypeAttr)
+    declared = narrowed(given["function_type"], at.TypeAttr)
     assert isinstance(declared.type, ty.FunctionType)
     blocks = op.regions[0].blocks
     if not blocks:

@@ -15,7 +15,7 @@ from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from halfulp.interp.text.parser import parse_type
@@ -67,8 +67,7 @@ def inherent(op: Operation) -> Mapping[str, Attribute]:
 
 def segments(op: Operation) -> tuple[list[SSAValue], ...]:
     """Return the operands of an op by the groups that it declares."""
-    sizes = inherent(op)["operandSegmentSizes"]
-    assert isinstance(sizes, at.DenseArrayAttr)
+    sizes = narrowed(inherent(op)["operandSegmentSizes"], at.DenseArrayAttr)
     operands, found = list(op.operands), []
     for size in sizes.values:
         found.append(operands[: int(size)])
@@ -367,8 +366,7 @@ def _refuse_overlaps(taken: Mapping[tuple[object, ...], BlockArgument], op: Oper
     """Raise Unsupported if two views of one binding have bytes in common."""
     spans = []
     for (binding, offset), value in taken.items():
-        memory = value.type
-        assert isinstance(memory, ty.MemRefType)
+        memory = narrowed(value.type, ty.MemRefType)
         size = prod(each or 0 for each in memory.shape or ()) * -(-ty.width_of(memory.element) // 8)
         if isinstance(offset, int):
             spans.append((binding, offset, offset + size))

@@ -28,7 +28,7 @@ from halfulp.interp.dialects.regions import arrow_types, build_op, print_choice,
 from halfulp.interp.dialects.slices import DYNAMIC, numbers
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, Symbol, add, floordiv, modulo
 from halfulp.interp.ir.affine_expressions import multiply as times
-from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerSetAttr, UnitAttr
+from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr, UnitAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import I1, INDEX, shape_of
@@ -52,10 +52,10 @@ def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     at_set = p.pos
     condition = p.attribute()
     if not isinstance(condition, IntegerSetAttr):
-        p.error(f"custom op '{definition.name}' invalid kind of attribute specified: expected integer set", at_set)
+        p.wrong(definition.name, "invalid kind of attribute specified: expected integer set", at_set)
     tokens, dimensions = read_lists(p)
     if (dimensions, len(tokens) - dimensions) != (condition.dimensions, condition.symbols):
-        p.error(f"custom op '{definition.name}' symbol operand count and integer set symbol count must match", at)
+        p.wrong(definition.name, "symbol operand count and integer set symbol count must match", at)
     operands = used(p, tokens)
     results = arrow_types(p)
     regions = read_choice(p, at, definition, "affine.yield")
@@ -171,10 +171,6 @@ def _worst(each: Sequence[tuple[int, ...] | None], operands: int) -> tuple[int, 
 # --- indexing ---------------------------------------------------------------------------------------------------------
 
 
-def _base(op: Operation) -> tuple[int, ...]:
-    return op.prop("static_basis", DenseArrayAttr).values
-
-
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
@@ -186,7 +182,7 @@ _MISMATCH = (
 
 def verify_linearize(op: Operation) -> str | None:
     """Return what is wrong with the length of the base, or None."""
-    base, count = _base(op), len(operand_groups(op)[0])
+    base, count = op.numbers("static_basis"), len(operand_groups(op)[0])
     if len(base) not in (count, count - 1):
         return "should be passed a basis element for each index except possibly the first"
     return None if base.count(DYNAMIC) == len(op.operands) - count else _MISMATCH
@@ -194,7 +190,7 @@ def verify_linearize(op: Operation) -> str | None:
 
 def verify_delinearize(op: Operation) -> str | None:
     """Return what is wrong with the base and the number of results, or None."""
-    base = _base(op)
+    base = op.numbers("static_basis")
     if len(op.results) not in (len(base), len(base) + 1):
         return "should return an index for each basis element and up to one extra index"
     if base.count(DYNAMIC) != len(op.operands) - 1:
@@ -210,7 +206,9 @@ def verify_delinearize(op: Operation) -> str | None:
 def _weights(op: Operation, digits: int) -> list[AffineExpr]:
     """Return the elements of the base as expressions, without the first one if the base has one for every digit."""
     symbols = iter(range(len(op.operands)))
-    found = [Symbol(next(symbols)) if number == DYNAMIC else AffineConstant(number) for number in _base(op)]
+    found = [
+        Symbol(next(symbols)) if number == DYNAMIC else AffineConstant(number) for number in op.numbers("static_basis")
+    ]
     return list(found[1:] if len(found) == digits else found)
 
 
@@ -239,7 +237,7 @@ def linearize(op: Operation, settings: Settings) -> Function:
         if disjoint and all(value.poison is None for value in operands):
             digits = numbers(op, operands[:count], settings)
             given = iter(numbers(op, operands[count:], settings))
-            base = [next(given) if size == DYNAMIC else size for size in _base(op)]
+            base = [next(given) if size == DYNAMIC else size for size in op.numbers("static_basis")]
             inner = base[1:] if len(base) == count else base
             kept = all(0 <= digit < size for digit, size in zip(digits[1:], inner, strict=True))
             if not kept or any(size < 0 for size in base):

@@ -38,7 +38,7 @@ def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[Affin
     if isinstance(bound, IntegerAttr):
         return AffineMapAttr(0, 0, (AffineConstant(bound.value),)), []
     if not isinstance(bound, AffineMapAttr):
-        p.error(f"custom op '{definition.name}' expected valid affine map representation for loop bounds", at)
+        p.wrong(definition.name, "expected valid affine map representation for loop bounds", at)
     tokens, dimensions = read_lists(p)
     if dimensions != bound.dimensions:
         p.error("dim operand count and affine map dim count must match", at)
@@ -46,11 +46,7 @@ def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[Affin
         p.error("symbol operand count and affine map symbol count must match", at)
     if len(bound.results) > 1 and not several:
         which = "lower" if word == "max" else "upper"
-        p.error(
-            f"custom op '{definition.name}' {which} loop bound affine map with multiple results requires '{word}' "
-            "prefix",
-            at,
-        )
+        p.wrong(definition.name, f"{which} loop bound affine map with multiple results requires '{word}' prefix", at)
     return bound, tokens
 
 
@@ -60,7 +56,7 @@ def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     p.expect("=")
     lower, lower_tokens = _read_bound(p, definition, "max")
     if not p.take("to"):
-        p.error(f"custom op '{definition.name}' expected 'to' between bounds")
+        p.wrong(definition.name, "expected 'to' between bounds")
     upper, upper_tokens = _read_bound(p, definition, "min")
     step = 1
     if p.take("step"):
@@ -69,13 +65,10 @@ def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
             p.wrong_token("expected attribute value")
         step = p.integer("expected attribute value")
         if step <= 0:
-            p.error(
-                f"custom op '{definition.name}' expected step to be representable as a positive signed integer",
-                at_step,
-            )
+            p.wrong(definition.name, "expected step to be representable as a positive signed integer", at_step)
     names, initial, results = carried(p)
     if len(names) != len(results):
-        p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
+        p.wrong(definition.name, "mismatch between the number of loop-carried values and results", at)
     arguments = [Argument(variable, INDEX, place)]
     arguments += [Argument(token, kind, None) for token, kind in zip(names, results, strict=True)]
     region = p.terminated(p.region(definition.name, arguments), "affine.yield", at)
@@ -111,7 +104,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     text = f" {printer.name(variable)}{printer.location_of_argument(variable)}"
     text += f" = {_bound_text(printer, first, lower, 'max')}"
     text += f" to {_bound_text(printer, last, upper, 'min')}"
-    step = op.prop("step", IntegerAttr).value
+    step = op.number("step")
     text += f" step {step}" if step != 1 else ""
     text += print_carried(printer, entry, initial)
     text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
@@ -192,7 +185,7 @@ def bounds_of(op: Operation, compiler: Compiler) -> tuple[Sequence[int], Callabl
     first, last = (op.prop(name, AffineMapAttr) for name in ("lowerBoundMap", "upperBoundMap"))
     lows = results_of(op, first, lower, compiler.settings, "the lower bound")
     highs = results_of(op, last, upper, compiler.settings, "the upper bound")
-    step = op.prop("step", IntegerAttr).value
+    step = op.number("step")
     if step <= 0:
         raise Unsupported(f"{op.name}: the step {step} is not positive", location=op.location, op=op.name)
     return initial, lambda slots: (max(lows(slots)), min(highs(slots))), step

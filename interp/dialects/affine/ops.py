@@ -155,7 +155,7 @@ def _parse_map(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
         p.error("invalid kind of attribute specified", at_map)
     tokens, dimensions = symbols.read_lists(p)
     if by_map and (dimensions, len(tokens) - dimensions) != (map_.dimensions, map_.symbols):
-        p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
+        p.wrong(definition.name, "dimension or symbol index mismatch", at)
     results = (INDEX,) * (len(map_.results) if by_map else 1)
     operands = symbols.used(p, tokens)
     properties: dict[str, Attribute] = {"map": map_}
@@ -214,7 +214,7 @@ def loop(op: Operation, low: FunctionLowering) -> None:
         map_ = op.prop(name, AffineMapAttr)
         bounds.append(extreme(results_of(low, map_, low.words(operands)), smallest))
     begin, end = bounds
-    low.counted(op, begin, end, begin.of(op.prop("step", IntegerAttr).value), low.items(initial))
+    low.counted(op, begin, end, begin.of(op.number("step")), low.items(initial))
 
 
 def choice(op: Operation, low: FunctionLowering) -> None:

@@ -55,7 +55,7 @@ def _read_steps(p: OpParser, definition: OpDefinition, at: int, count: int) -> l
     steps: list[int] = []
     while p.tokens[p.pos] != ")":
         if p.tokens[p.pos][:1] == "%":
-            p.error(f"custom op '{definition.name}' steps must be constant integers", at)
+            p.wrong(definition.name, "steps must be constant integers", at)
         steps.append(p.integer())
         if not p.take(","):
             break
@@ -72,7 +72,7 @@ def _read_reductions(p: OpParser, definition: OpDefinition) -> list[int]:
         at = p.pos
         word = p.string()
         if word not in ATOMIC_KIND.cases:
-            p.error(f"custom op '{definition.name}' invalid reduction value: {quoted(word)}", at)
+            p.wrong(definition.name, f"invalid reduction value: {quoted(word)}", at)
         kinds.append(ATOMIC_KIND.cases[word])
         if not p.take(","):
             break

@@ -45,7 +45,7 @@ def _value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Com
         case at.DenseElementsAttr():
             return Value(type_, _dense(type_, attribute.codes, attribute.splat, settings))
         case at.DenseResourceAttr():
-            check_allocation(type_, tuple([size or 0 for size in attribute.type.shape or ()]), settings)
+            check_allocation(type_, ty.static_shape(attribute.type), settings)
             return Value(type_, _dense(type_, _resource(op, attribute, compiler), False, settings))
         case at.DenseStringAttr():
             texts = np.array(attribute.values, object)

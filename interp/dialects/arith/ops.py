@@ -28,10 +28,10 @@ from halfulp.interp.dialects.elementwise import (
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Type, decimal_text
+from halfulp.interp.ir.base import Type, decimal_text, narrowed
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.operations import Operation, Rule, undefined
 from halfulp.interp.ir.types import I1, ShapedType, spell_shape
 from halfulp.interp.run.elementwise import chosen_marks
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues
@@ -89,8 +89,7 @@ def _recast(op: Operation, settings: Settings) -> Function:
     """Return the function that views a memref with elements of another type of the same width."""
     from halfulp.interp.dialects.memref.evaluate import buffer_in
 
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
+    type_ = narrowed(op.results[0].type, ty.MemRefType)
     widths = [settings.width(ty.element_type(value.type)) for value in (*op.operands, *op.results)]
 
     def view(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -269,7 +268,7 @@ def _incompatible(op: Operation) -> str:
 _ELEMENTWISE = elementwise("out")
 
 
-def _castable(allowed: Callable[[ty.Type, ty.Type], bool]) -> Callable[[Operation], str | None]:
+def _castable(allowed: Callable[[ty.Type, ty.Type], bool]) -> Rule:
     """Return the verifier of a cast, with or without a scale. ``allowed`` tells which element types go together."""
 
     def verify(op: Operation) -> str | None:

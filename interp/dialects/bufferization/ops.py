@@ -25,7 +25,7 @@ from halfulp.interp.run.frames import Run, decided, lift
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, row_major, spanned
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 #
@@ -119,7 +119,7 @@ def materialize(op: Operation, settings: Settings) -> Function:
         if isinstance(place, Buffer):
             place.store(value, run.origins)
             return ()
-        return (Value(dest, value.bits, value.poison, value.open, value.origins),)
+        return (retyped(value, dest),)
 
     return put
 

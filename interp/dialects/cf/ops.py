@@ -66,10 +66,8 @@ def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
     at_type = p.pos
     type = p.type()
     if not isinstance(type, IntegerType):
-        p.error(
-            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.integer, but found "
-            f"'{type}'",
-            at_type,
+        p.wrong(
+            definition.name, f"invalid kind of type specified: expected builtin.integer, but found '{type}'", at_type
         )
     p.expect(",")
     p.expect("[")
@@ -78,10 +76,7 @@ def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
     successors = [read_successor(p)]
     codes: list[int] = []
     while p.take(","):
-        at_value = p.pos
-        value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
-        codes.append(case_code(p, at_value, value, type))
-        p.expect(":")
+        codes.append(read_case(p, definition, type))
         successors.append(read_successor(p))
     p.expect("]")
     properties = case_properties(successors, codes, type)
@@ -91,12 +86,13 @@ def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
     return p.placed(made, at)
 
 
-def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
-    """Return the value of a case as a code. Raises ParseError if it does not fit the type of the flag. ``at``: the
-    token that the error names.
-    """
+def read_case(p: OpParser, definition: d.OpDefinition, type: IntegerType) -> int:
+    """Read the value of a case and a colon, and return its code. Raises ParseError if the type of the flag lacks it."""
+    at = p.pos
+    value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
     if not -(1 << type.width >> 1) <= value < 1 << type.width:
         p.error(f"the case value does not fit the type '{type}' of the flag", at)
+    p.expect(":")
     return value & ((1 << type.width) - 1)
 
 

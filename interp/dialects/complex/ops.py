@@ -87,7 +87,7 @@ _COMPLEX = d.TypeConstraint(
 _FLOAT = d.TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
 _INTEGER = d.TypeConstraint(
     "signless integer",
-    lambda type_: isinstance(type_, ty.IntegerType) and type_.signedness == "signless",
+    ty.is_signless,
     d.TypeKind("builtin.integer", lambda type_: isinstance(type_, ty.IntegerType)),
 )
 _FASTMATH = d.Property("fastmath", FASTMATH, default=0)
@@ -100,9 +100,7 @@ def _part_type(type_: ty.Type) -> ty.Type:
 
 
 def _format(type_: ty.Type) -> FloatFormat:
-    element = _part_type(type_)
-    assert isinstance(element, ty.FloatType)
-    return element.format
+    return ty.float_format(_part_type(type_))
 
 
 # --- constants --------------------------------------------------------------------------------------------------------

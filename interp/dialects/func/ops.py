@@ -14,9 +14,9 @@ from halfulp.interp.dialects.signatures import Signature, print_signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
-from halfulp.interp.ir.base import Attribute, Type, spell_symbol
+from halfulp.interp.ir.base import Attribute, Type, narrowed, spell_symbol
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
-from halfulp.interp.ir.operations import VISIBILITIES, Operation, Region, argument_types, result_types
+from halfulp.interp.ir.operations import VISIBILITIES, Block, Operation, Region, argument_types, result_types
 from halfulp.interp.ir.types import FunctionType
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Compiler, Constant, MachineCall, OnFrames
@@ -42,7 +42,7 @@ def _parse_function(p: OpParser, at: int, definition: d.OpDefinition) -> Operati
         properties["sym_visibility"] = StringAttr(p.tokens[p.pos])
         p.pos += 1
     if p.tokens[p.pos][:1] != "@":
-        p.error(f"custom op '{definition.name}' expected valid '@'-identifier for symbol name")
+        p.wrong(definition.name, "expected valid '@'-identifier for symbol name")
     properties["sym_name"] = StringAttr(p.symbol())
     signature = Signature(p, definition.name)
     properties["function_type"] = TypeAttr(FunctionType(tuple(signature.inputs), tuple(signature.results)))
@@ -65,7 +65,7 @@ def _parse_function(p: OpParser, at: int, definition: d.OpDefinition) -> Operati
     if p.tokens[p.pos] == "{":
         region = p.region(definition.name, signature.arguments)
         if not any(block.operations for block in region.blocks) and len(region.blocks) < 2:
-            p.error(f"custom op '{definition.name}' expected non-empty function body", at_body)
+            p.wrong(definition.name, "expected non-empty function body", at_body)
     return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
 
 
@@ -76,10 +76,8 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
     if isinstance(visibility, StringAttr):
         text += f" {visibility.value}"
     text += f" {spell_symbol(operation.symbol_name or '')}"
-    function_type = properties["function_type"]
-    assert isinstance(function_type, TypeAttr)
-    type = function_type.type
-    assert isinstance(type, FunctionType)
+    function_type = narrowed(properties["function_type"], TypeAttr)
+    type = narrowed(function_type.type, FunctionType)
     region = operation.regions[0]
     text += print_signature(printer, operation, type.inputs, type.results)
     extra = dict(operation.attributes)
@@ -278,14 +276,18 @@ def verify_function(function: Operation) -> str | None:
         if not isinstance(visibility, StringAttr) or visibility.value == "public":
             return "symbol declaration cannot have public visibility"
         return None
-    arguments = region.blocks[0].arguments
-    if len(arguments) != len(type.inputs):
-        return f"entry block must have {len(type.inputs)} arguments to match function signature"
-    for number, (argument, input) in enumerate(zip(arguments, type.inputs, strict=True)):
-        if argument.type != input:
+    return wrong_entry(region.blocks[0], type.inputs)
+
+
+def wrong_entry(block: Block, types: Sequence[Type]) -> str | None:
+    """Return what is wrong with the arguments of the first block of a function that takes ``types``, or None."""
+    if len(block.arguments) != len(types):
+        return f"entry block must have {len(types)} arguments to match function signature"
+    for number, (argument, wanted) in enumerate(zip(block.arguments, types, strict=True)):
+        if argument.type != wanted:
             return (
                 f"type of entry block argument #{number}('{argument.type}') must match the type of the corresponding "
-                f"argument in function signature('{input}')"
+                f"argument in function signature('{wanted}')"
             )
     return None
 

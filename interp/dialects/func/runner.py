@@ -23,7 +23,7 @@ from halfulp.interp.run.settings import External, Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.memref_layout import row_major
 from halfulp.interp.values.spelling import printed, printed_elements
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 ADDRESS = "0x1000"
 """The address that is printed for every memref."""
@@ -214,7 +214,7 @@ def _print_text(text: str, call: Operation, settings: Settings) -> External:
 
 def _print_scalar(type_: ty.Type, call: Operation, settings: Settings) -> External:
     def print_(value: Value) -> None:
-        shown = Value(type_, value.bits, value.poison, value.open, value.origins)
+        shown = retyped(value, type_)
         show(call, settings, printed(shown), (shown,))
 
     return print_

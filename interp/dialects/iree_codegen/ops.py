@@ -32,6 +32,7 @@ from halfulp.interp.dialects.smt.ops import SMT_BOOL, SMT_INT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DYNAMIC
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
@@ -231,8 +232,7 @@ def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
     The numbers are those of the buffer at run time, not those of its type. The offset is counted from the first element
     of the memory.
     """
-    base = op.results[0].type
-    assert isinstance(base, ty.MemRefType)
+    base = narrowed(op.results[0].type, ty.MemRefType)
     mask = (1 << settings.index_width) - 1
 
     def extract(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -325,8 +325,7 @@ def _are_permutations(found: at.Attribute) -> bool:
 
 
 def _verify_metadata(op: Operation) -> str | None:
-    source = op.operands[0].type
-    assert isinstance(source, ty.MemRefType)
+    source = narrowed(op.operands[0].type, ty.MemRefType)
     base = ty.MemRefType((), source.element, None, source.memory_space)
     expected = [base, ty.INDEX, *([ty.INDEX] * (2 * len(source.shape or ())))]
     given = [result.type for result in op.results]

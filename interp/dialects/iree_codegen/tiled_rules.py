@@ -10,11 +10,12 @@ from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeRu
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
+from halfulp.interp.dialects.regions import trailing_dictionary
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute, Type, narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, INDEX, MemRefType
@@ -151,8 +152,7 @@ def _problems_of_tiles(op: Operation, inner: list[tuple[int | None, ...]]) -> It
     for number, (value, tile, wanted) in enumerate(zip(op.operands, inner, expected, strict=True)):
         shape = wanted.shape
         if isinstance(permutations, at.ArrayAttr) and not opaque:
-            permutation = permutations.elements[number]
-            assert isinstance(permutation, at.DenseArrayAttr)
+            permutation = narrowed(permutations.elements[number], at.DenseArrayAttr)
             if len(permutation.codes) == len(shape):
                 shape = tuple(shape[axis] for axis in permutation.values)
         element = ty.element_type(value.type)
@@ -215,10 +215,6 @@ def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, 
 # document, write all in ``{…}``. Both forms are read; the first is printed.
 
 
-def _discardable(printer: OpPrinter, operation: Operation) -> str:
-    return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-
-
 # --- iree_codegen.inner_tiled -----------------------------------------------------------------------------------------
 
 
@@ -239,13 +235,7 @@ def _parse_inner_tiled(p: OpParser, at: int, definition: OpDefinition) -> Operat
     types.append(p.type_list())
     values: list[SSAValue] = []
     for tokens, known in zip(groups, types, strict=True):
-        if len(tokens) != len(known):
-            p.error(
-                f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} "
-                f"operands and {len(known)} types",
-                tokens[0] if tokens else None,
-            )
-        values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
+        values += p.uses(definition.name, tokens, known, tokens[0] if tokens else None)
     # IREE takes them from the dictionary if they are a dense array, and removes them there in any case.
     segments = properties.get(SEGMENTS)
     if not isinstance(segments, DenseArrayAttr) or len(segments.values) != len(groups):
@@ -280,8 +270,7 @@ def _properties(p: OpParser, definition: OpDefinition, properties: dict[str, Att
 def _print_inner_tiled(printer: OpPrinter, operation: Operation) -> str:
     """Print what `_parse_inner_tiled` reads."""
     properties = operation.properties
-    segments = properties[SEGMENTS]
-    assert isinstance(segments, DenseArrayAttr)
+    segments = narrowed(properties[SEGMENTS], DenseArrayAttr)
     assert operation.definition is not None
     count = segments.values[0]
     groups = operation.operands[:count], operation.operands[count:]
@@ -292,7 +281,7 @@ def _print_inner_tiled(printer: OpPrinter, operation: Operation) -> str:
         for prop in operation.definition.properties
         if prop.name in properties
     )
-    extra = _discardable(printer, operation)
+    extra = trailing_dictionary(printer, operation)
     return f" ins({ins}) outs({outs}) <{written}>{extra} : {inputs} into {outputs}"
 
 
@@ -315,7 +304,7 @@ def _parse_count_hint(p: OpParser, at: int, definition: OpDefinition) -> Operati
 def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
     """Print what `_parse_count_hint` reads, without ``sizes``."""
     sizes = operation.prop("static_sizes", DenseArrayAttr)
-    return f"{print_mixed(printer, sizes, operation.operands, '()')}{_discardable(printer, operation)}"
+    return f"{print_mixed(printer, sizes, operation.operands, '()')}{trailing_dictionary(printer, operation)}"
 
 
 COUNT_HINT = CustomForm(_parse_count_hint, _print_count_hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from halfulp.interp.declare import declarations as d
@@ -24,9 +24,9 @@ from halfulp.interp.dialects.structured.structure import (
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension, evaluated, spell
-from halfulp.interp.ir.base import NO_NAMES, narrowed
+from halfulp.interp.ir.base import NO_NAMES
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, Rule, SSAValue
 
 
 def wrong_attribute(op: Operation, name: str, attribute: at.Attribute) -> str | None:
@@ -240,7 +240,7 @@ def verify_index(op: Operation) -> str | None:
     if not is_structured(parent):
         return "expected parent op with LinalgOp interface"
     assert parent is not None
-    dim, loops = narrowed(op.properties["dim"], at.IntegerAttr), len(iterators_of(parent))
+    dim, loops = op.prop("dim", at.IntegerAttr), len(iterators_of(parent))
     if dim.value >= loops:
         return f"expected dim ({dim.value}) to be lower than the number of loops ({loops}) of the enclosing LinalgOp"
     return None
@@ -266,8 +266,8 @@ def structured(
     reader: Reader,
     custom: d.CustomForm,
     properties: Sequence[d.Property] = (),
-    verify: Callable[[Operation], str | None] = verify_blocks,
-    verify_regions: Callable[[Operation], str | None] = verify_structured,
+    verify: Rule = verify_blocks,
+    verify_regions: Rule = verify_structured,
 ) -> d.OpDefinition:
     """Declare a structured op. ``reader``: the functions from the op to its maps and to its iterators."""
     STRUCTURES[f"linalg.{mnemonic}"] = reader

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from halfulp.interp.declare.declarations import AttributeConstraint, CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.dialects.linalg.bodies import Unbuildable
+from halfulp.interp.dialects.regions import arrow_types
 from halfulp.interp.dialects.structured.structure import inputs_and_inits, type_in_body
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseArrayAttr, DictionaryAttr, StringAttr
 from halfulp.interp.ir.base import Attribute, Type
@@ -54,7 +55,7 @@ def read_parts(p: OpParser, definition: OpDefinition) -> Parts:
         at = p.pos
         properties = p.attribute()
         if not isinstance(properties, DictionaryAttr):
-            p.error(f"custom op '{definition.name}' expected a dictionary of properties", at)
+            p.wrong(definition.name, "expected a dictionary of properties", at)
         parts.properties.update(properties.entries)
         p.expect(">")
     if p.tokens[p.pos] == "{":
@@ -69,21 +70,11 @@ def read_parts(p: OpParser, definition: OpDefinition) -> Parts:
             at = p.pos
             types.extend(p.type_list())
             p.expect(")")
-            if len(names) != len(types):
-                p.error(
-                    f"custom op '{definition.name}' number of operands and types do not match: got {len(names)} "
-                    f"operands and {len(types)} types",
-                    names[0] if names else at,
-                )
+            p.check_count(definition.name, names, types, names[0] if names else at)
         groups.append((names, types))
     for names, types in groups:
         parts.operands += [p.use(token, type) for token, type in zip(names, types, strict=True)]
     return parts
-
-
-def read_results(p: OpParser) -> tuple[Type, ...]:
-    """Read ``-> types``, if it is there."""
-    return p.function_results() if p.take("->") else ()
 
 
 def print_operands(printer: OpPrinter, operation: Operation) -> str:
@@ -129,9 +120,9 @@ def generic_form(iterator_type: EnumDefinition) -> CustomForm:
         first = p.pos
         core = p.attribute()
         if not isinstance(core, DictionaryAttr):
-            p.error(
-                f"custom op '{definition.name}' invalid kind of attribute specified: expected builtin.dictionary, "
-                f"but found '{core}'",
+            p.wrong(
+                definition.name,
+                f"invalid kind of attribute specified: expected builtin.dictionary, but found '{core}'",
                 first,
             )
         attributes = dict(core.entries)
@@ -142,7 +133,7 @@ def generic_form(iterator_type: EnumDefinition) -> CustomForm:
             p.expect("=")
             attributes |= p.optional_dictionary()
         region = p.region(definition.name)
-        results = read_results(p)
+        results = arrow_types(p)
         properties = parts.properties
         move_inherent(definition, properties, attributes)
         properties[SEGMENTS] = parts.segments
@@ -152,12 +143,12 @@ def generic_form(iterator_type: EnumDefinition) -> CustomForm:
 
     def _iterators(p: OpParser, definition: OpDefinition, written: Attribute | None, at: int) -> Attribute:
         if not isinstance(written, ArrayAttr):
-            p.error(f"custom op '{definition.name}' expected \"iterator_types\" array attribute", at)
+            p.wrong(definition.name, 'expected "iterator_types" array attribute', at)
         found: list[Attribute] = []
         for each in written.elements:
             if isinstance(each, StringAttr):
                 if each.value not in iterator_type.cases:
-                    p.error(f"custom op '{definition.name}' unexpected iterator_type ({each.value})")
+                    p.wrong(definition.name, f"unexpected iterator_type ({each.value})")
                 each = iterator_type.attribute(iterator_type.cases[each.value])
             found.append(each)
         return ArrayAttr(tuple(found))
@@ -224,23 +215,23 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
             p.expect(">")
         elif leading.kind is not None:
             if not p.take("kind"):
-                p.error(f"custom op '{definition.name}' expected 'kind'")
+                p.wrong(definition.name, "expected 'kind'")
             p.expect("=")
             kind = p.attribute()
             if not isinstance(kind, EnumAttr) or kind.definition is not leading.kind:
                 word = leading.kind.name.rpartition("::")[2]
-                p.error(f"custom op '{definition.name}' expected {word} attribute")
+                p.wrong(definition.name, f"expected {word} attribute")
             properties["kind"] = kind
         if leading.maps is not None and p.take(_MAPS):
             p.expect("=")
             maps = p.attribute()
             if not isinstance(maps, ArrayAttr):
-                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", p.pos - 1)
+                p.wrong(definition.name, "invalid kind of attribute specified", p.pos - 1)
             if not all(isinstance(map_, AffineMapAttr) for map_ in maps.elements):
-                p.error(f"custom op '{definition.name}' element of {_MAPS} array is not an affine_map")
+                p.wrong(definition.name, f"element of {_MAPS} array is not an affine_map")
             properties[_MAPS] = maps
         elif leading.needed:
-            p.error(f"custom op '{definition.name}' expected '{_MAPS}' attribute")
+            p.wrong(definition.name, f"expected '{_MAPS}' attribute")
         return properties
 
     def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
@@ -250,18 +241,18 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
         if p.tokens[p.pos] == "{":
             p.dictionary(parts.attributes)
         _check_inherent(p, definition, parts.attributes, begin)
-        results = read_results(p)
+        results = arrow_types(p)
         operands = (*parts.inputs, *parts.inits)
         wanted = arguments if isinstance(arguments, int) else arguments(written)
         if len(operands) != wanted:
-            p.error(
-                f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
-                f"{wanted} args, got {len(operands)}",
+            p.wrong(
+                definition.name,
+                f"[parseNamedStructuredOpRegion] ods-gen generated region expects {wanted} args, got {len(operands)}",
                 p.pos,
             )
         if leading.maps is not None and _MAPS in parts.attributes:
             twice = f"attribute '{_MAPS}' occurs more than once in the attribute list"
-            p.error(f"custom op '{definition.name}' {twice}", at)
+            p.wrong(definition.name, twice, at)
         parts.properties |= written
         move_inherent(definition, parts.properties, parts.attributes)
         parts.properties[SEGMENTS] = parts.segments
@@ -285,7 +276,7 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
         try:
             body(p, operation, block)
         except Unbuildable as error:
-            p.error(f"custom op '{definition.name}' {error}", begin)
+            p.wrong(definition.name, error, begin)
         return operation
 
     def print_(printer: OpPrinter, operation: Operation) -> str:

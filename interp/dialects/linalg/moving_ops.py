@@ -23,11 +23,11 @@ from halfulp.interp.dialects.structured.evaluate import STRUCTURED
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.base import Attribute, narrowed
+from halfulp.interp.ir.attributes import DenseArrayAttr, identity_map, projection
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, Rule, SSAValue
 from halfulp.interp.ir.types import I64, TensorType
 from halfulp.interp.run.evaluators import Compiler, OnRawSlots
 from halfulp.interp.run.frames import Run, Slots, Step, lift, located, lower
@@ -162,7 +162,7 @@ def moving_form(shape: Shape) -> d.CustomForm:
         text = "" if payload is None else _payload_text(printer, payload)
         text += print_operands(printer, op)
         if shape.numbers:
-            numbers = narrowed(op.properties[shape.numbers], DenseArrayAttr)
+            numbers = op.prop(shape.numbers, DenseArrayAttr)
             text += f" {shape.numbers} = [{', '.join(map(str, numbers.values))}] "
         text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
         return text + (_body_text(printer, op) if shape.body and payload is None else "")
@@ -219,17 +219,13 @@ def argument_names(op: Operation) -> list[str]:
 # +0; and the quotients. Each op rounds, and the reductions go in the order of the loops.
 
 
-def _dimension(op: Operation) -> int:
-    return narrowed(op.properties["dimension"], at.IntegerAttr).value
-
-
 def _verify(op: Operation) -> str | None:
     source, dest = (ty.shape_of(value.type) for value in op.operands)
     if source is None or dest is None or len(source) != len(dest):
         return "incompatible output shape"
     if any(a is not None and b is not None and a != b for a, b in zip(source, dest, strict=True)):
         return "incompatible output shape"
-    if not 0 <= _dimension(op) < len(source):
+    if not 0 <= op.number("dimension") < len(source):
         return "incorrect dimension specified"
     return declaring.verify_destinations(op, op.operands[1:])
 
@@ -274,7 +270,7 @@ class _Stages:
             raise Unsupported(
                 f"halfulp runs linalg.softmax only on floats, not on '{element}'", location=op.location, op=op.name
             )
-        self._axis = axis = _dimension(op)
+        self._axis = axis = op.number("dimension")
         self._element = element
         self._reduced = ty.TensorType(shape[:axis] + shape[axis + 1 :], element)
         self._full = ty.TensorType(shape, element)
@@ -374,51 +370,39 @@ def declare_softmax() -> None:
 # --- moving ops -------------------------------------------------------------------------------------------------------
 
 
-def _numbers(op: Operation, name: str) -> tuple[int, ...]:
-    return narrowed(op.properties[name], at.DenseArrayAttr).values
-
-
 def _rank(op: Operation, which: int) -> int:
     return len(ty.shape_of(op.operands[which].type) or ())
 
 
-def _map(rank: int, axes: Sequence[int]) -> at.AffineMapAttr:
-    return at.AffineMapAttr(rank, 0, tuple(map(Dimension, axes)))
-
-
-def _all(rank: int) -> at.AffineMapAttr:
-    return _map(rank, range(rank))
-
-
 def _kept(op: Operation, rank: int) -> list[int]:
-    return [axis for axis in range(rank) if axis not in _numbers(op, "dimensions")]
+    return [axis for axis in range(rank) if axis not in op.numbers("dimensions")]
 
 
 # --- maps -------------------------------------------------------------------------------------------------------------
 
 
 def _map_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
-    return (_all(_rank(op, -1)),) * len(op.operands)
+    return (identity_map(_rank(op, -1)),) * len(op.operands)
 
 
 def _transpose_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
-    permutation = _numbers(op, "permutation")
+    permutation = op.numbers("permutation")
     rank = len(permutation)
-    return _map(rank, [permutation.index(axis) for axis in range(rank)]), _all(rank)
+    return projection(rank, [permutation.index(axis) for axis in range(rank)]), identity_map(rank)
 
 
 def _broadcast_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
     rank = _rank(op, 1)
-    return _map(rank, _kept(op, rank)), _all(rank)
+    return projection(rank, _kept(op, rank)), identity_map(rank)
 
 
 def _reduce_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
     rank, half = _rank(op, 0), len(op.operands) // 2
-    return (_all(rank),) * half + (_map(rank, _kept(op, rank)),) * half
+    return (identity_map(rank),) * half + (projection(rank, _kept(op, rank)),) * half
 
 
 def _reduce_iterators(op: Operation) -> tuple[int, ...]:
-    reduced = _numbers(op, "dimensions")
+    reduced = op.numbers("dimensions")
     return tuple(structure.REDUCTION if axis in reduced else structure.PARALLEL for axis in range(_rank(op, 0)))
 
 
@@ -430,7 +414,7 @@ def _parallel(op: Operation) -> tuple[int, ...]:
 
 
 def _verify_transpose(op: Operation) -> str | None:
-    permutation = _numbers(op, "permutation")
+    permutation = op.numbers("permutation")
     one, two = (ty.shape_of(value.type) or () for value in op.operands)
     if sorted(permutation) != list(range(len(permutation))):
         return "permutation is not valid"
@@ -446,7 +430,7 @@ def _verify_transpose(op: Operation) -> str | None:
 
 
 def _verify_broadcast(op: Operation) -> str | None:
-    added = _numbers(op, "dimensions")
+    added = op.numbers("dimensions")
     one, two = (ty.shape_of(value.type) or () for value in op.operands)
     if len(one) + len(added) != len(two):
         ranks = f"input rank: {len(one)}, dimensions size: {len(added)}, init rank: {len(two)}"
@@ -524,7 +508,7 @@ def _verify_reduce(op: Operation) -> str | None:
 
 
 def _reduced_shape(op: Operation, source: ty.Type, init: ty.Type) -> str | None:
-    reduced = _numbers(op, "dimensions")
+    reduced = op.numbers("dimensions")
     whole, found = ty.shape_of(source) or (), ty.shape_of(init) or ()
     if any(not 0 <= axis < len(whole) for axis in reduced):
         return f"dimensions for reduction should be in the range [0, {len(whole) - 1}]."
@@ -568,7 +552,7 @@ def _declare(
     inputs: d.Slot,
     inits: d.Slot,
     name: str,
-    verify: Callable[[Operation], str | None],
+    verify: Rule,
     numbers: d.AttributeConstraint = d.INTEGER_64_ARRAY_ATTR,
 ) -> None:
     structure.STRUCTURES[f"linalg.{mnemonic}"] = reader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from halfulp.interp.declare import declarations as d
@@ -28,7 +28,7 @@ from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dim
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.operations import Block, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, OpResult, Rule, SSAValue
 from halfulp.interp.run.evaluators import OnFrames
 from halfulp.interp.text.op_parser import OpParser
 
@@ -36,7 +36,6 @@ from halfulp.interp.text.op_parser import OpParser
 #
 # The rules of the maps that a contraction may have, in MLIR's words (`LinalgOps.cpp`).
 
-Verify = Callable[[Operation], str | None]
 _Axes = tuple[AffineExpr, ...]
 
 
@@ -79,7 +78,7 @@ BATCH_MATMUL = Batch(_INPUTS, _BROADCASTS, _axes(0, 1, 2))
 BATCH_REDUCE_MATMUL = Batch(_INPUTS, _BROADCASTS, _axes(1, 2))
 
 
-def verify_batch(batch: Batch) -> Verify:
+def verify_batch(batch: Batch) -> Rule:
     """Return the function that verifies the maps of a matmul with a batch."""
 
     def verify(op: Operation) -> str | None:
@@ -328,7 +327,7 @@ _UNEXPECTED = "the output shape is not expected"
 
 
 def _sizes(op: Operation) -> tuple[int, int]:
-    return _SIZES[narrowed(op.properties["fmr"], at.IntegerAttr).value]
+    return _SIZES[op.number("fmr")]
 
 
 def _shapes(op: Operation) -> tuple[_Shape, _Shape]:
@@ -390,7 +389,7 @@ def _tensor_of_rank(rank: int) -> d.TypeConstraint:
     return d.TypeConstraint(f"{rank}D tensor of any type values", accepts, d.TypeKind("builtin.tensor", is_ranked))
 
 
-def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Callable[[Operation], str | None]) -> None:
+def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Rule) -> None:
     one, two = map(_tensor_of_rank, ranks)
     linalg.op(
         f"winograd_{mnemonic}_transform",
@@ -493,7 +492,7 @@ def _contracting(op: Operation) -> str | None:
     return declaring.verify_structured(op) or verify_body(op)
 
 
-def _remembering(row: NamedOp, reader: Reader) -> Callable[[Operation], str | None]:
+def _remembering(row: NamedOp, reader: Reader) -> Rule:
     """Return a verifier that also adds the attribute with the maps, as MLIR's verifier does.
 
     If the attribute is there, MLIR computes with the maps in it. Here an op has only those of its declaration.
@@ -528,11 +527,11 @@ def _parallel(op: Operation) -> tuple[int, ...]:
 
 def _same_place(op: Operation) -> tuple[at.AffineMapAttr, ...]:
     rank = _rank(op)
-    return (at.AffineMapAttr(rank, 0, _axes(*range(rank))),) * len(op.operands)
+    return (at.identity_map(rank),) * len(op.operands)
 
 
 def _body_of_kind(p: OpParser, op: Operation, block: Block) -> None:
-    kind = narrowed(op.properties["kind"], EnumAttr)
+    kind = op.prop("kind", EnumAttr)
     bodies.ELEMENTWISE_KINDS[kind.keywords](bodies.Formula(p.registry, block), False)
 
 
@@ -563,7 +562,7 @@ _MAPS_OF_MATMULS = (
 )
 
 
-def _unless_default(maps: Maps, verify: Verify) -> Verify:
+def _unless_default(maps: Maps, verify: Rule) -> Rule:
     given = _or_default(maps)
     return lambda op: None if given(op) == maps(op) else verify(op)
 
@@ -636,7 +635,7 @@ def _fill_body(p: OpParser, op: Operation, block: Block) -> None:
 
 def _fill_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
     rank = _rank(op)
-    return at.AffineMapAttr(rank, 0, ()), at.AffineMapAttr(rank, 0, _axes(*range(rank)))
+    return at.AffineMapAttr(rank, 0, ()), at.identity_map(rank)
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------

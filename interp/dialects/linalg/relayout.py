@@ -11,7 +11,6 @@ from halfulp.interp.dialects.linalg.declaring import linalg
 from halfulp.interp.dialects.slices import numbers, static_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, OpResult, undefined
 from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.evaluators import OnValues
@@ -109,7 +108,7 @@ def _verify(op: Operation, unpacked: ty.Type, packed: ty.Type) -> str | None:
 
 
 def _is_padded(op: Operation) -> bool:
-    return narrowed(op.properties["operandSegmentSizes"], at.DenseArrayAttr).values[2] == 1
+    return op.numbers("operandSegmentSizes")[2] == 1
 
 
 def _verify_pack(op: Operation) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.interp.dialects.elementwise import is_power_of_two
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
@@ -130,11 +131,6 @@ def pointer_alignment(op: Operation, operand: int) -> int:
     return stated.value
 
 
-def is_power_of_two(number: int) -> bool:
-    """Tell whether a number is a power of two, as alignments are."""
-    return number > 0 and not number & (number - 1)
-
-
 def _word(type_: ty.Type) -> Struct | None:
     return _WORDS.get(memory_encoding.bits_of(type_)) if isinstance(type_, ty.IntegerType | ty.FloatType) else None
 
@@ -220,8 +216,8 @@ class _Step(NamedTuple):
 
 def _steps(op: Operation) -> list[_Step]:
     """Return the steps of getelementptr in their order."""
-    raw = narrowed(op.properties["rawConstantIndices"], at.DenseArrayAttr)
-    element = narrowed(op.properties["elem_type"], at.TypeAttr)
+    raw = op.prop("rawConstantIndices", at.DenseArrayAttr)
+    element = op.prop("elem_type", at.TypeAttr)
     type_, scale = element.type, memory_encoding.size_of(element.type)
     steps: list[_Step] = []
     operand = 0
@@ -271,7 +267,7 @@ def _element_pointers(op: Operation, settings: Settings) -> Function:
 
 def _element_pointer(op: Operation, settings: Settings) -> Function:
     """Return the function that runs getelementptr on one pointer and one number for each index."""
-    strict = narrowed(op.properties["noWrapFlags"], at.IntegerAttr).value if settings.profile.keeps_integer_flags else 0
+    strict = op.number("noWrapFlags") if settings.profile.keeps_integer_flags else 0
     steps = _steps(op)
     moving = [step for step in steps if step.operand]
     start, backward = sum(step.fixed for step in steps), any(step.fixed < 0 for step in steps)
@@ -422,7 +418,7 @@ _COMPARED: Mapping[int, Callable[[int, int], bool]] = dict(
 def compare(op: Operation, settings: Settings) -> Function:
     """Return the function that runs icmp of pointers: it compares their addresses."""
     one_pointer(op, op.operands[0].type)
-    predicate = narrowed(op.properties["predicate"], at.IntegerAttr)
+    predicate = op.prop("predicate", at.IntegerAttr)
     signed = predicate.value < 6
     holds = _COMPARED[predicate.value if signed else predicate.value - 4]
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.interp.dialects.elementwise import is_power_of_two
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.dialects.llvm.access import inaccessible, is_power_of_two, unaligned
+from halfulp.interp.dialects.llvm.access import inaccessible, unaligned
 from halfulp.interp.dialects.llvm.attributes import CONSTANT_RANGE
 from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, Pointer, born, poison_of
 from halfulp.interp.dialects.llvm.memory_encoding import own_ids

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, add_defaults, is_inherent
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
-from halfulp.interp.dialects.cf.ops import case_code, case_codes, case_properties, print_successor, read_successor
+from halfulp.interp.dialects.cf.ops import case_codes, case_properties, print_successor, read_case, read_successor
 from halfulp.interp.dialects.elementwise import bool_like
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr, TypeAttr, UnitAttr, integer_of_code
@@ -169,10 +169,7 @@ def comparison(predicates: EnumDefinition) -> CustomForm:
         at_predicate = p.pos
         word = p.string(f"custom op '{definition.name}' expected string")
         if word not in predicates.cases:
-            p.error(
-                f"custom op '{definition.name}' '{word}' is an incorrect value of the 'predicate' attribute",
-                at_predicate,
-            )
+            p.wrong(definition.name, f"'{word}' is an incorrect value of the 'predicate' attribute", at_predicate)
         properties = {"predicate": predicates.attribute(predicates.cases[word])}
         lhs = p.operand_token()
         p.expect(",")
@@ -182,13 +179,13 @@ def comparison(predicates: EnumDefinition) -> CustomForm:
         at_type = p.pos
         type = p.type()
         if not llvm.is_compatible(type):
-            p.error(f"custom op '{definition.name}' expected LLVM dialect-compatible type", at_type)
+            p.wrong(definition.name, "expected LLVM dialect-compatible type", at_type)
         operands = [p.use(lhs, type), p.use(rhs, type)]
         made = Operation(definition.name, definition, operands, (bool_like(type),), properties, attributes)
         return completed(p, made, at)
 
     def print_(printer: OpPrinter, op: Operation) -> str:
-        predicate = narrowed(op.properties["predicate"], IntegerAttr)
+        predicate = op.prop("predicate", IntegerAttr)
         lhs, rhs = op.operands
         extra = print_dictionary(printer, op, ("predicate",))
         word = predicates.names[predicate.value]
@@ -213,10 +210,7 @@ def _parse_alloca(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     at_type = p.pos
     type = p.type()
     if not isinstance(type, FunctionType) or len(type.inputs) != 1 or len(type.results) != 1:
-        p.error(
-            f"custom op '{definition.name}' expected trailing function type with one argument and one result",
-            at_type,
-        )
+        p.wrong(definition.name, "expected trailing function type with one argument and one result", at_type)
     alignment = properties.get("alignment")
     if isinstance(alignment, IntegerAttr) and alignment.value == 0:
         del properties["alignment"]
@@ -226,7 +220,7 @@ def _parse_alloca(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 
 
 def _print_alloca(printer: OpPrinter, op: Operation) -> str:
-    element = narrowed(op.properties["elem_type"], TypeAttr)
+    element = op.prop("elem_type", TypeAttr)
     type = FunctionType((op.operands[0].type,), (op.results[0].type,))
     alignment = op.properties.get("alignment")
     hidden = isinstance(alignment, IntegerAttr) and alignment.value == 0
@@ -267,12 +261,7 @@ def _parse_address(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     p.expect(":")
     at_type = p.pos
     type = p.function_type()
-    if len(type.inputs) != len(tokens):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
-            f"and {len(type.inputs)} types",
-            at_type,
-        )
+    p.check_count(definition.name, tokens, type.inputs, at_type)
     p.expect(",")
     properties["elem_type"] = TypeAttr(p.type())
     operands = [p.use(token, input) for token, input in zip(tokens, type.inputs, strict=True)]
@@ -341,7 +330,7 @@ def _parse_global(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     attributes = read_dictionary(p, definition, properties)
     types = p.type_list() if p.take(":") else []
     if len(types) > 1:
-        p.error(f"custom op '{definition.name}' expected zero or one type", at)
+        p.wrong(definition.name, "expected zero or one type", at)
     region = Region()
     if types:
         type = types[0]
@@ -352,7 +341,7 @@ def _parse_global(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         size = len(value.value.encode("utf-8", "surrogateescape"))
         type = llvm.ArrayType(size=size, element=IntegerType(8))
     else:
-        p.error(f"custom op '{definition.name}' type can only be omitted for string globals", at)
+        p.wrong(definition.name, "type can only be omitted for string globals", at)
     properties["global_type"] = TypeAttr(type)
     properties.setdefault("addr_space", IntegerAttr(0, I32))
     made = Operation(definition.name, definition, None, (), properties, attributes, [region])
@@ -416,16 +405,13 @@ def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     at_type = p.pos
     type = p.type()
     if not isinstance(type, IntegerType):
-        p.error(f"custom op '{definition.name}' expected an integer type, but found '{type}'", at_type)
+        p.wrong(definition.name, f"expected an integer type, but found '{type}'", at_type)
     p.expect(",")
     successors = [read_successor(p)]
     codes: list[int] = []
     p.expect("[")
     while p.tokens[p.pos] != "]":
-        at_value = p.pos
-        value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
-        codes.append(case_code(p, at_value, value, type))
-        p.expect(":")
+        codes.append(read_case(p, definition, type))
         successors.append(read_successor(p))
         if not p.take(","):
             break

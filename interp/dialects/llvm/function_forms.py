@@ -322,22 +322,17 @@ def _parse_call(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     if not direct:
         types.append(p.type())
         if not p.take(","):
-            p.error(f"custom op '{definition.name}' expected indirect call to have 2 trailing types", at_types)
+            p.wrong(definition.name, "expected indirect call to have 2 trailing types", at_types)
     if p.tokens[p.pos] != "(":
         wanted = "expected direct call to have 1 trailing types" if direct else "expected trailing function type"
-        p.error(f"custom op '{definition.name}' {wanted}", at_types)
+        p.wrong(definition.name, wanted, at_types)
     signature = Signature(p, definition.name)
     if len(signature.results) > 1:
-        p.error(f"custom op '{definition.name}' expected function with 0 or 1 result", at_types)
+        p.wrong(definition.name, "expected function with 0 or 1 result", at_types)
     if signature.results == [llvm.VOID]:
-        p.error(f"custom op '{definition.name}' expected a non-void result type", at_types)
+        p.wrong(definition.name, "expected a non-void result type", at_types)
     types += signature.inputs
-    if len(types) != len(tokens):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
-            f"and {len(types)} types",
-            at,
-        )
+    p.check_count(definition.name, tokens, types, at)
     properties |= signature.attributes()
     operands = [p.use(token, type) for token, type in zip(tokens, types, strict=True)]
     passed = [value for bundle in bundles for value in bundle]

@@ -18,7 +18,6 @@ from halfulp.interp.dialects.llvm.attribute_contracts import guard_of
 from halfulp.interp.dialects.llvm.memory import Memory, Pointer
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
@@ -166,7 +165,7 @@ def check_size(op: Operation, size: int, settings: Settings) -> None:
 
 def allocate(op: Operation, compiler: Compiler) -> Action:
     """Return the action that runs alloca. Its memory is freed when the function returns."""
-    element = narrowed(op.properties["elem_type"], at.TypeAttr)
+    element = op.prop("elem_type", at.TypeAttr)
     step, alignment = memory_encoding.size_of(element.type), alignment_of(op, element.type)
     (count,), (result,) = compiler.slots(op.operands), compiler.slots(op.results)
     given, settings, after = op.operands[0].type, compiler.settings, compiler.after()

@@ -19,7 +19,6 @@ from halfulp.interp.dialects.llvm.types import PointerType
 from halfulp.interp.dialects.vector.moves import bitcast as regrouped_bits
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import PointwiseStep
@@ -167,7 +166,7 @@ _CLASS_MASKS = (1 << len(float_unit.CLASSES)) - 1
 
 
 def _in_classes(op: Operation, settings: Settings) -> Kernel:
-    mask = narrowed(op.properties["bit"], at.IntegerAttr)
+    mask = op.prop("bit", at.IntegerAttr)
     if mask.value & ~_CLASS_MASKS:
         raise _refuse(
             op, f"with the bits {mask.value:#x}, of which only the lowest {len(float_unit.CLASSES)} are defined"

@@ -24,7 +24,7 @@ from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Run, lift, lower, number
 from halfulp.interp.values.elements import common_origins, joined, moved
 from halfulp.interp.values.lanes import lanes_of
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics.kernel import merged_ids
 
 # --- library ----------------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _shaped(value: Value, type_: ty.Type) -> Value:
     """Return the same elements as a value of another type, whose shape may differ."""
     shape = type_.shape if isinstance(type_, ty.VectorType) else ()
     found = moved(value, lambda array: array.reshape(shape))
-    return Value(type_, found.bits, found.poison, found.open, found.origins)
+    return retyped(found, type_)
 
 
 def raised(slot: Any, type_: ty.Type) -> Value:

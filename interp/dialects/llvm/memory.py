@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import code_layout, runtime_shape
@@ -289,7 +287,7 @@ def poison(op: Operation, settings: Settings) -> Function:
 
 
 def _position(op: Operation) -> tuple[int, ...]:
-    return tuple(int(index) for index in narrowed(op.properties["position"], at.DenseArrayAttr).values)
+    return tuple(int(index) for index in op.numbers("position"))
 
 
 def extract(op: Operation, settings: Settings) -> Function:

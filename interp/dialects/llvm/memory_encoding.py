@@ -35,10 +35,6 @@ POINTER_BYTES = 8
 _WIDEST_SCALAR = 16
 
 
-def _to_power_of_two(number: int) -> int:
-    return 1 << max(number - 1, 0).bit_length()
-
-
 def aligned(number: int, alignment: int) -> int:
     """Return the smallest multiple of ``alignment`` that is not below ``number``."""
     return -(-number // alignment) * alignment
@@ -76,7 +72,7 @@ def alignment_of(type_: ty.Type) -> int:
         return alignment_of(type_.element)
     if isinstance(type_, llvm.StructType):
         return 1 if type_.packed else max((alignment_of(part) for part in type_.body or ()), default=1)
-    size = _to_power_of_two(stored_bytes(type_))
+    size = 1 << max(stored_bytes(type_) - 1, 0).bit_length()
     return size if isinstance(type_, ty.VectorType) else min(size, _WIDEST_SCALAR)
 
 

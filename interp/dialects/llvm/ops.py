@@ -13,7 +13,7 @@ from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.cf.ops import BRANCH, CONDITIONAL, SWITCHING
-from halfulp.interp.dialects.elementwise import bool_result, enum_of
+from halfulp.interp.dialects.elementwise import bool_result, enum_of, is_power_of_two
 from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import (
     access,
@@ -30,7 +30,7 @@ from halfulp.interp.dialects.llvm import (
 )
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.llvm import rules as k
-from halfulp.interp.dialects.llvm.access import accessible, alignment_of, is_power_of_two
+from halfulp.interp.dialects.llvm.access import accessible, alignment_of
 from halfulp.interp.dialects.llvm.intrinsics import check_size
 from halfulp.interp.dialects.llvm.kernels import atomic_step
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
@@ -38,7 +38,6 @@ from halfulp.interp.dialects.ub import POISON as POISON_OF_NUMBERS
 from halfulp.interp.dialects.ub import unreachable
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, unsupported
@@ -185,7 +184,7 @@ def _aggregate(
         pairs = zip(value.elements, parts, strict=True)
         return tuple([constant_of(element, part, op, compiler) for element, part in pairs])
     if isinstance(value, at.DenseElementsAttr | at.DenseResourceAttr):
-        shape = tuple(size or 0 for size in value.type.shape or ())
+        shape = ty.static_shape(value.type)
         whole = attribute_value(value, ty.TensorType(shape, value.type.element), op, compiler)
         leaf = _leaf_type(type_)
         if ty.width_of(leaf) == ty.width_of(value.type.element):
@@ -219,7 +218,7 @@ def same(op: Operation, settings: Settings) -> Function:
 
 def address(op: Operation, compiler: Compiler) -> Function:
     """Return the function that runs addressof. Raises Unsupported for memory that the module only declares."""
-    name = narrowed(op.properties["global_name"], at.SymbolRefAttr)
+    name = op.prop("global_name", at.SymbolRefAttr)
     found = compiler.module.lookup(name, op)
     assert found is not None
     if found.name == "llvm.func":
@@ -247,7 +246,7 @@ def _of_function(found: Operation, run: Run) -> mem.Memory:
 
 
 def _maker(found: Operation, op: Operation, compiler: Compiler) -> Any:
-    type_attribute, value = narrowed(found.properties["global_type"], at.TypeAttr), found.properties.get("value")
+    type_attribute, value = found.prop("global_type", at.TypeAttr), found.properties.get("value")
     type_, source = type_attribute.type, f"llvm.mlir.global @{found.symbol_name}"
     size, alignment = memory_encoding.size_of(type_), alignment_of(found, type_)
     write = contents_of(type_)[1]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.func.ops import wrong_attributes
+from halfulp.interp.dialects.func.ops import wrong_attributes, wrong_entry
 from halfulp.interp.dialects.llvm import debug_info, forms
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.attributes import MODULE_FLAG
@@ -15,7 +15,7 @@ from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import FusedLoc, Location, UnknownLoc, narrowed
+from halfulp.interp.ir.base import FusedLoc, Location, UnknownLoc
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, parts
 from halfulp.interp.ir.operations import Operation
 
@@ -24,10 +24,6 @@ from halfulp.interp.ir.operations import Operation
 # The type and attribute constraints of the llvm dialect, with MLIR's descriptions (`LLVMOpBase.td`).
 
 _VECTOR_KIND = d.TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
-
-
-def _is_integer(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.IntegerType) and type_.signedness == "signless"
 
 
 def _is_pointer(type_: ty.Type) -> bool:
@@ -59,7 +55,7 @@ def _has_size(type_: ty.Type) -> bool:
     return llvm.is_outer(type_) and type_ != llvm.VOID and not isinstance(type_, llvm.FunctionType)
 
 
-INTEGER = d.TypeConstraint("signless integer", _is_integer)
+INTEGER = d.TypeConstraint("signless integer", ty.is_signless)
 FLOAT = d.TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
 BOOL = d.BOOL
 BYTE = d.TypeConstraint("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
@@ -76,7 +72,7 @@ NON_AGGREGATE = d.TypeConstraint(
     lambda type_: llvm.is_outer(type_) and not isinstance(type_, llvm.StructType | llvm.ArrayType),
 )
 VECTOR = d.TypeConstraint("LLVM dialect-compatible vector type", _is_vector, _VECTOR_KIND)
-INTEGER_LIKE = _scalar_or_vector("signless integer", _is_integer)
+INTEGER_LIKE = _scalar_or_vector("signless integer", ty.is_signless)
 BOOL_LIKE = _scalar_or_vector("1-bit signless integer", lambda type_: type_ == ty.I1)
 LLVM_FLOAT = d.TypeConstraint("floating point LLVM type", llvm.is_float)
 FLOAT_LIKE = _scalar_or_vector("floating point LLVM type", llvm.is_float)
@@ -85,7 +81,7 @@ COMPARABLE = d.TypeConstraint(
     f"{INTEGER_LIKE.description} or {POINTER_LIKE.description}",
     lambda type_: INTEGER_LIKE.accepts(type_) or POINTER_LIKE.accepts(type_),
 )
-INTEGER_VECTOR = _vector_of("signless integer", _is_integer)
+INTEGER_VECTOR = _vector_of("signless integer", ty.is_signless)
 BOOL_VECTOR = _vector_of("1-bit signless integer", lambda type_: type_ == ty.I1)
 POINTER_VECTOR = _vector_of("LLVM pointer type", _is_pointer)
 FLOAT_VECTOR = _vector_of("floating-point", lambda type_: isinstance(type_, ty.FloatType))
@@ -98,7 +94,7 @@ STRUCT = d.TypeConstraint(
     d.TypeKind("llvm.struct", lambda type_: isinstance(type_, llvm.StructType)),
 )
 EXCHANGED = d.TypeConstraint(
-    "signless integer or LLVM pointer type", lambda type_: _is_integer(type_) or _is_pointer(type_)
+    "signless integer or LLVM pointer type", lambda type_: ty.is_signless(type_) or _is_pointer(type_)
 )
 COMBINED = d.TypeConstraint(
     "floating point LLVM type or LLVM pointer type or signless integer or LLVM dialect-compatible fixed-length vector "
@@ -283,7 +279,7 @@ SHUFFLED = d.TypeRule("", shuffled, lambda types, properties: True)
 
 def verify_shuffle(op: Operation) -> str | None:
     """Return what is wrong with the mask of shufflevector, or None."""
-    mask, vector = narrowed(op.properties["mask"], at.DenseArrayAttr), op.operands[0].type
+    mask, vector = op.prop("mask", at.DenseArrayAttr), op.operands[0].type
     if isinstance(vector, ty.VectorType) and any(vector.scalable) and any(mask.values):
         return "expected a splat operation for scalable vectors"
     return None
@@ -409,7 +405,7 @@ def verify_initializer(op: Operation) -> str | None:
     blocks = op.regions[0].blocks
     if not blocks or not blocks[0].operations:
         return None
-    type_ = narrowed(op.properties["global_type"], at.TypeAttr)
+    type_ = op.prop("global_type", at.TypeAttr)
     returned = blocks[0].operations[-1].operands
     if not returned:
         return "initializer region cannot return void"
@@ -420,7 +416,7 @@ def verify_initializer(op: Operation) -> str | None:
 
 def verify_address_of(op: Operation, symbols: Mapping[str, Operation]) -> None:
     """Raise VerifyError unless addressof names a global, an alias or a function."""
-    target = symbols.get(narrowed(op.properties["global_name"], at.SymbolRefAttr).root)
+    target = symbols.get(op.prop("global_name", at.SymbolRefAttr).root)
     if target is None or target.name not in ("llvm.mlir.global", "llvm.mlir.alias", "llvm.func"):
         raise op.rule_broken("must reference a global defined by 'llvm.mlir.global', 'llvm.mlir.alias' or 'llvm.func'")
     space, type_ = target.properties.get("addr_space"), op.results[0].type
@@ -477,15 +473,8 @@ def verify_function(op: Operation) -> str | None:
         if linkage not in ("external", "extern_weak"):
             return "external functions must have 'external' or 'extern_weak' linkage"
         return None
-    arguments = op.regions[0].blocks[0].arguments
-    if len(arguments) != len(type_.inputs):
-        return f"entry block must have {len(type_.inputs)} arguments to match function signature"
-    for number, (argument, input_) in enumerate(zip(arguments, type_.inputs, strict=True)):
-        if argument.type != input_:
-            return (
-                f"type of entry block argument #{number}('{argument.type}') must match the type of the corresponding "
-                f"argument in function signature('{input_}')"
-            )
+    if (problem := wrong_entry(op.regions[0].blocks[0], type_.inputs)) is not None:
+        return problem
     if "no_inline" in op.properties and "always_inline" in op.properties:
         return d.Unprefixed("no_inline and always_inline attributes are incompatible")
     if "optimize_none" in op.properties and "no_inline" not in op.properties:

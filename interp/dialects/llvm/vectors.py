@@ -27,7 +27,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 Slots = Sequence[Any]
 
@@ -142,7 +142,7 @@ def reduce(op: Operation, settings: Settings) -> Function:
             ty.TensorType(vector.shape, vector.element_type), vector.bits, vector.poison, vector.open, vector.origins
         )
         found = combination.fold(run, start[0] if start else None, rows)
-        return (Value(type_, found.bits, found.poison, found.open, found.origins),)
+        return (retyped(found, type_),)
 
     return reduced
 
@@ -179,7 +179,7 @@ class _Lanes:
         self.alignment = pointer_alignment(op, _PACKED[op.name]) if self.packed else alignment_of(op, self.element)
         if self.size != self.step:
             raise unsupported(op, f"halfulp does not run vectors of '{self.element}'")
-        types = [value.type for value in (*op.operands, *op.results)]
+        types = op.types
         vectors = [each for each in types if isinstance(each, ty.VectorType)]
         if len({(each.shape, each.scalable) for each in vectors}) > 1 or (op.results and {*types[2:]} != {type_}):
             spelt = ", ".join(f"'{each}'" for each in vectors)

@@ -26,6 +26,7 @@ from halfulp.interp.dialects.elementwise import (
     same_shape,
 )
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
@@ -244,8 +245,7 @@ _FIXED_OR_FLOAT = d.TypeConstraint(
 
 def fixed_of(value: Any) -> fixed_point.FixedFormat:
     """Return the format of an operand or result in fixed point."""
-    element = element_of(value)
-    assert isinstance(element, ty.FixedType)
+    element = narrowed(element_of(value), ty.FixedType)
     return element.format
 
 

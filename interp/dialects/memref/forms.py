@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.dialects.regions import trailing_dictionary
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
@@ -38,11 +39,7 @@ def _memref_type(p: OpParser, definition: OpDefinition) -> ty.MemRefType:
     at_ = p.pos
     type_ = p.type()
     if not isinstance(type_, ty.MemRefType) or type_.shape is None:
-        p.error(
-            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.memref, but found "
-            f"'{type_}'",
-            at_,
-        )
+        p.wrong(definition.name, f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_)
     return type_
 
 
@@ -60,10 +57,6 @@ def _element(printer: OpPrinter, values: Sequence[SSAValue]) -> str:
     return f"{memref}[{', '.join(indices)}]"
 
 
-def _dictionary(printer: OpPrinter, operation: Operation) -> str:
-    return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-
-
 # --- regions ----------------------------------------------------------------------------------------------------------
 
 
@@ -77,7 +70,7 @@ def _print_scope(printer: OpPrinter, operation: Operation) -> str:
     types = ", ".join(printer.type(result.type) for result in operation.results)
     text = f"  -> ({types})" if types else " "
     region = printer.region(operation.regions[0], operation, entry_arguments=False, terminators=bool(types))
-    return f"{text} {region}{_dictionary(printer, operation)}"
+    return f"{text} {region}{trailing_dictionary(printer, operation)}"
 
 
 # --- globals ----------------------------------------------------------------------------------------------------------
@@ -160,7 +153,7 @@ def _print_transpose(printer: OpPrinter, operation: Operation) -> str:
     (source,), (result,) = operation.operands, operation.results
     text = str(map_)[len("affine_map<") : -1]
     types = f"{printer.type(source.type)} to {printer.type(result.type)}"
-    return f" {printer.name(source)} {text}{_dictionary(printer, operation)} : {types}"
+    return f" {printer.name(source)} {text}{trailing_dictionary(printer, operation)} : {types}"
 
 
 # --- hints and transfers ----------------------------------------------------------------------------------------------
@@ -173,7 +166,7 @@ def read_hint(p: OpParser, definition: OpDefinition, at_: int) -> dict[str, Attr
         token = p.tokens[p.pos]
         p.pos += 1
         if token not in names:
-            p.error(f"custom op '{definition.name}' {problem}", at_)
+            p.wrong(definition.name, problem, at_)
         return at.BoolAttr(token == names[0])
 
     write = word(("write", "read"), "rw specifier has to be 'read' or 'write'")
@@ -189,7 +182,7 @@ def read_hint(p: OpParser, definition: OpDefinition, at_: int) -> dict[str, Attr
 
 def spell_hint(op: Operation) -> str:
     """Return the text of what `read_hint` reads."""
-    write, locality, data = (op.prop(name, at.IntegerAttr).value for name in ("isWrite", "localityHint", "isDataCache"))
+    write, locality, data = (op.number(name) for name in ("isWrite", "localityHint", "isDataCache"))
     return f"{'write' if write else 'read'}, locality<{locality}>, {'data' if data else 'instr'}"
 
 
@@ -207,7 +200,7 @@ def _parse_prefetch(p: OpParser, at_: int, definition: OpDefinition) -> Operatio
 def _print_prefetch(printer: OpPrinter, operation: Operation) -> str:
     type_ = printer.type(operation.operands[0].type)
     place = _element(printer, operation.operands)
-    return f" {place}, {spell_hint(operation)}{_dictionary(printer, operation)} : {type_}"
+    return f" {place}, {spell_hint(operation)}{trailing_dictionary(printer, operation)} : {type_}"
 
 
 def _parse_dma_start(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
@@ -223,11 +216,11 @@ def _parse_dma_start(p: OpParser, at_: int, definition: OpDefinition) -> Operati
             p.expect(",")
     strides = p.operand_tokens() if p.take(",") else []
     if strides and len(strides) != 2:
-        p.error(f"custom op '{definition.name}' expected two stride related operands", at_)
+        p.wrong(definition.name, "expected two stride related operands", at_)
     p.expect(":")
     types = p.type_list()
     if len(types) != 3:
-        p.error(f"custom op '{definition.name}' fewer/more types expected", at_)
+        p.wrong(definition.name, "fewer/more types expected", at_)
     operands: list[SSAValue] = []
     for number, ((memref, indices), type_) in enumerate(zip(places, types, strict=True)):
         if number == 2:
@@ -251,7 +244,7 @@ def _print_dma_start(printer: OpPrinter, operation: Operation) -> str:
         types.append(printer.type(operands[start].type))
         start = end
     texts += map(printer.name, operands[start:])
-    return f" {', '.join(texts)}{_dictionary(printer, operation)} : {', '.join(types)}"
+    return f" {', '.join(texts)}{trailing_dictionary(printer, operation)} : {', '.join(types)}"
 
 
 ALLOCA_SCOPE = CustomForm(_parse_scope, _print_scope)

@@ -32,13 +32,13 @@ Slots = Sequence[Any]
 
 def get(op: Operation, compiler: Compiler) -> Function:
     """Return the function that runs memref.get_global. Raises Unsupported for memory that the module only declares."""
-    name = narrowed(op.properties["name"], at.SymbolRefAttr)
+    name = op.prop("name", at.SymbolRefAttr)
     found = compiler.module.lookup(name, op)
     assert found is not None
     type_, initial = narrowed(op.results[0].type, ty.MemRefType), found.properties.get("initial_value")
     if initial is None:
         raise Unsupported(f"'{name}' is declared, but its memory is defined nowhere", location=op.location, op=op.name)
-    shape = tuple(size or 0 for size in type_.shape or ())
+    shape = ty.static_shape(type_)
     check_allocation(type_, (laid_out(type_, shape)[2],), compiler.settings)
     tensor = ty.TensorType(shape, type_.element)
     value = None if isinstance(initial, at.UnitAttr) else attribute_value(initial, tensor, found, compiler)
@@ -206,7 +206,7 @@ def assume_alignment(op: Operation, settings: Settings) -> Function:
     """Return the function that runs memref.assume_alignment. All memory begins at an aligned address, so only the
     offset decides.
     """
-    alignment = narrowed(op.properties["alignment"], at.IntegerAttr).value
+    alignment = op.number("alignment")
 
     def check(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)

@@ -44,7 +44,7 @@ def combine(op: Operation, settings: Settings) -> Function:
     """Return the function that runs memref.atomic_rmw: it combines the element with the value, and writes the
     combination to the memref. The result is the element before, as in the llvm dialect.
     """
-    step = _combination(op, ATOMIC_KIND.names[narrowed(op.properties["kind"], at.IntegerAttr).value], settings)
+    step = _combination(op, ATOMIC_KIND.names[op.number("kind")], settings)
     type_, moving = op.operands[0].type, moves_elements(op, 1, settings)
 
     def update(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -204,11 +204,11 @@ def _ranked(description: str, accepts: Callable[[ty.MemRefType], bool]) -> d.Typ
 
 
 def _is_number(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.FloatType) or (isinstance(type_, ty.IntegerType) and type_.signedness == "signless")
+    return isinstance(type_, ty.FloatType) or ty.is_signless(type_)
 
 
 def _is_shape(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.signedness == "signless")
+    return isinstance(type_, ty.IndexType) or ty.is_signless(type_)
 
 
 MEMREF = _ranked("memref of any type values", lambda type_: True)

@@ -9,12 +9,13 @@ from halfulp.interp.declare.declarations import Trait, Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.declare.registry import is_upstream
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, Groups, groups_of
+from halfulp.interp.dialects.regions import flow
 from halfulp.interp.dialects.slices import Written, static_numbers, verify_inside, verify_written, written
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, Rule
 from halfulp.interp.values.memref_layout import Strides, strides_and_offset
 
 # --- layouts ----------------------------------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ def verify_global(op: Operation) -> str | None:
     parent = op.parent_op
     if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
         return "symbol's parent must have the SymbolTable trait"
-    type_ = narrowed(op.properties["type"], at.TypeAttr).type
+    type_ = op.prop("type", at.TypeAttr).type
     if not isinstance(type_, ty.MemRefType) or type_.shape is None or None in type_.shape:
         return f"type should be static shaped memref, but got '{type_}'"
     value = op.properties.get("initial_value")
@@ -312,7 +313,7 @@ def verify_get_global(op: Operation, symbols: Mapping[str, Operation]) -> None:
 
 def verify_assume_alignment(op: Operation) -> str | None:
     """Return an error message unless the alignment is a power of two."""
-    alignment = narrowed(op.properties["alignment"], at.IntegerAttr)
+    alignment = op.prop("alignment", at.IntegerAttr)
     return "alignment must be power of 2" if alignment.value & (alignment.value - 1) else None
 
 
@@ -326,7 +327,7 @@ def verify_distinct_objects(op: Operation) -> str | None:
 # --- elements ---------------------------------------------------------------------------------------------------------
 
 
-def verify_indices(which: int, what: str) -> Callable[[Operation], str | None]:
+def verify_indices(which: int, what: str) -> Rule:
     """Return a function that verifies the number of indices: one for each dimension of operand ``which``, after which
     they follow. ``what``: the beginning of the message.
     """
@@ -348,7 +349,7 @@ def verify_atomic(op: Operation) -> str | None:
     """Return an error message unless memref.atomic_rmw has an index per dimension, and its kind fits the elements."""
     if len(op.operands) - 2 != _rank(op, 1):
         return "expects the number of subscripts to be equal to memref rank"
-    name = ATOMIC_KIND.names[narrowed(op.properties["kind"], at.IntegerAttr).value]
+    name = ATOMIC_KIND.names[op.number("kind")]
     wanted = COMBINING[name].elements if name in COMBINING else ""
     if wanted == "f" and not isinstance(op.operands[0].type, ty.FloatType):
         return f"with kind '{name}' expects a floating-point type"
@@ -404,19 +405,8 @@ def verify_alloca_scope(op: Operation) -> str | None:
 def verify_alloca_scope_regions(op: Operation) -> str | None:
     """Return an error message unless the region gives the results."""
     last = op.regions[0].blocks[0].operations[-1]
-    where = f"along control flow edge from Operation {last.name} to parent"
-    given, wanted = [value.type for value in last.operands], [result.type for result in op.results]
-    if len(given) != len(wanted):
-        return (
-            f"{where}: region branch point has {len(given)} operands, but region successor needs {len(wanted)} inputs"
-        )
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if one != other:
-            return (
-                f"{where}: successor operand type #{number} '{one}' should match successor input type #{number} "
-                f"'{other}'"
-            )
-    return None
+    passed, taken = [value.type for value in last.operands], [result.type for result in op.results]
+    return flow([(f"Operation {last.name}", passed, "parent", taken)])
 
 
 def verify_alloca_scope_return(op: Operation) -> str | None:
@@ -499,7 +489,7 @@ def _differ_in_space_only(one: ty.Type, other: ty.Type) -> bool:
     return (one.shape, one.element, one.layout) == (other.shape, other.element, other.layout)
 
 
-def _verify_cast(compatible: Callable[[ty.Type, ty.Type], bool]) -> Callable[[Operation], str | None]:
+def _verify_cast(compatible: Callable[[ty.Type, ty.Type], bool]) -> Rule:
     def verify(op: Operation) -> str | None:
         one, other = op.operands[0].type, op.results[0].type
         if compatible(one, other):
@@ -620,7 +610,7 @@ def verify_reshape(op: Operation) -> str | None:
 def verify_transpose(op: Operation) -> str | None:
     """Return an error message unless the map of memref.transpose is a permutation that gives the type of the result."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
-    axes = permutation_of(narrowed(op.properties["permutation"], at.AffineMapAttr))
+    axes = permutation_of(op.prop("permutation", at.AffineMapAttr))
     if axes is None:
         return "expected a permutation map"
     shape = source.shape or ()

@@ -184,7 +184,7 @@ def _reduced(
 def transpose(op: Operation, settings: Settings) -> Function:
     """Return the function that runs memref.transpose."""
     type_ = _result_type(op)
-    axes = permutation_of(narrowed(op.properties["permutation"], at.AffineMapAttr)) or ()
+    axes = permutation_of(op.prop("permutation", at.AffineMapAttr)) or ()
 
     def permute(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)
@@ -258,7 +258,7 @@ def reshape(op: Operation, settings: Settings) -> Function:
 def type_cast(op: Operation, settings: Settings) -> Function:
     """Return the function that runs vector.type_cast: the numbers in memory are regrouped into other vectors."""
     type_ = _result_type(op)
-    shape = tuple([size or 0 for size in type_.shape or ()])
+    shape = ty.static_shape(type_)
     inner = vector_shape(type_.element)
 
     def regroup(run: Run, slots: Slots) -> tuple[Any, ...]:

@@ -9,8 +9,9 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat, bits_double
 from halfulp.fp_formats.scalar import convert, from_double
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import DocumentWarning, ParseError, Unsupported, VerifyError
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, Rule
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.type_parser import TypeParser
@@ -346,9 +347,8 @@ def quantization_of(element: ty.Type) -> semantics.Quantization:
         raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
     if element.storage is not None:
         raise Unsupported(f"casts of values stored as '{element.storage}' are not defined yet")
-    assert isinstance(element.expressed, ty.FloatType)
     return semantics.Quantization(
-        element.expressed.format,
+        ty.float_format(element.expressed),
         element.storage_width,
         element.storage_signed,
         element.storage_min,
@@ -415,8 +415,7 @@ def _verify_storage(op: Operation) -> str | None:
     quantized = [t for t in (source, target) if not isinstance(ty.element_type(t), ty.IntegerType)]
     if len(quantized) != 1:
         return "failed to verify that input must be integer and result must be quantized, or vice versa"
-    integer = ty.element_type(target if quantized[0] is source else source)
-    assert isinstance(integer, ty.IntegerType)
+    integer = narrowed(ty.element_type(target if quantized[0] is source else source), ty.IntegerType)
     width = getattr(ty.element_type(quantized[0]), "storage_width", None)
     problem = (
         f"storage type in quantized type expected to match integer type, but it has {width} bits, not {integer.width}"
@@ -429,7 +428,7 @@ def _cast(
     source: d.TypeConstraint,
     target: d.TypeConstraint,
     build: Callable[[Operation, Settings], Kernel],
-    verify: Callable[[Operation], str | None],
+    verify: Rule,
 ) -> d.OpDefinition:
     return quant.op(
         mnemonic,

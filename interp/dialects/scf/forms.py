@@ -19,10 +19,12 @@ from halfulp.interp.dialects.regions import (
     assignments,
     build_op,
     carried,
+    loop_regions,
+    loop_type,
     parenthesised,
-    print_assignments,
     print_carried,
     print_choice,
+    print_while,
     read_choice,
     trailing_dictionary,
     types_text,
@@ -30,7 +32,7 @@ from halfulp.interp.dialects.regions import (
 from halfulp.interp.ir.attributes import DenseArrayAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.operations import Operation, Region, SSAValue
-from halfulp.interp.ir.types import I1, I32, INDEX, FunctionType
+from halfulp.interp.ir.types import I1, I32, INDEX
 from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
@@ -68,7 +70,7 @@ def _parse_for(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         bounds.append(p.operand_token())
     names, initial, results = carried(p)
     if len(names) != len(results):
-        p.error(f"custom op '{definition.name}' mismatch in number of loop-carried values and defined values", at)
+        p.wrong(definition.name, "mismatch in number of loop-carried values and defined values", at)
     type = p.type() if p.take(":") else INDEX
     arguments = [Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)]
     region = p.terminated(p.region(definition.name, arguments), "scf.yield", at)
@@ -100,36 +102,9 @@ def _parse_while(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     names, initial = assignments(p) if p.tokens[p.pos] == "(" else ([], [])
     at_type = p.pos
     p.expect(":")
-    type = p.type()
-    if not isinstance(type, FunctionType):
-        p.error(
-            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.function, but found "
-            f"'{type}'",
-            at_type,
-        )
-    if len(type.inputs) != len(initial):
-        p.error(
-            f"custom op '{definition.name}' expected as many input types as operands (expected {len(initial)} "
-            f"got {len(type.inputs)})",
-            at_type,
-        )
-    operands = [p.use(token, kind) for token, kind in zip(initial, type.inputs, strict=True)]
-    arguments = [Argument(token, kind, None) for token, kind in zip(names, type.inputs, strict=True)]
-    before = p.region(definition.name, arguments)
-    p.keyword(definition, "do")
-    regions = [before, p.region(definition.name)]
+    type = loop_type(p, definition, len(initial), at_type)
+    operands, regions = loop_regions(p, definition, names, initial, type)
     return build_op(p, at, definition, operands, type.results, regions, keyword=True)
-
-
-def _print_while(printer: OpPrinter, operation: Operation) -> str:
-    before, after = operation.regions
-    operands = operation.operands
-    text = print_assignments(printer, "", before.blocks[0], 0, operands)
-    inputs = types_text(printer, [value.type for value in operands], bare=False)
-    results = types_text(printer, [result.type for result in operation.results], bare=True)
-    text += f" : {inputs} -> {results} {printer.region(before, operation, entry_arguments=False)}"
-    text += f" do {printer.region(after, operation)}"
-    return text + trailing_dictionary(printer, operation, " attributes")
 
 
 # --- execute_region -------------------------------------------------------------------------------------------------
@@ -151,7 +126,7 @@ def _print_execute_region(printer: OpPrinter, operation: Operation) -> str:
 
 IF = CustomForm(_parse_if, _print_if)
 FOR = CustomForm(_parse_for, _print_for)
-WHILE = CustomForm(_parse_while, _print_while)
+WHILE = CustomForm(_parse_while, print_while)
 EXECUTE_REGION = CustomForm(_parse_execute_region, _print_execute_region)
 
 
@@ -232,19 +207,13 @@ def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation
         lists.append((p.pos, parenthesised(p)))
     for place, names in lists:
         if len(names) != len(variables):
-            p.error(f"custom op '{definition.name}' expected {len(variables)} operands", place)
+            p.wrong(definition.name, f"expected {len(variables)} operands", place)
     initial = parenthesised(p) if p.take("init") else []
     results = arrow_types(p)
     region = p.region(definition.name, [Argument(token, INDEX, None) for token in variables])
     p.terminated(region, "scf.reduce", at)
     operands = [p.use(token, INDEX) for _, names in lists for token in names]
-    if len(initial) != len(results):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
-            f"and {len(results)} types",
-            at,
-        )
-    operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]
+    operands += p.uses(definition.name, initial, results, at)
     sizes = (*(len(names) for _, names in lists), len(initial))
     properties[SEGMENTS] = DenseArrayAttr(I32, sizes)
     return build_op(p, at, definition, operands, results, [region], properties)

@@ -70,12 +70,7 @@ def _parse_forall(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
     if p.take("shared_outs"):
         carried, initial = assignments(p)
         results = arrow_types(p)
-    if len(results) != len(initial):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
-            f"and {len(results)} types",
-            at_outs,
-        )
+    p.check_count(definition.name, initial, results, at_outs)
     arguments = [Argument(token, INDEX, None) for token in variables]
     arguments += [Argument(token, type_, None) for token, type_ in zip(carried, results, strict=True)]
     region = p.region(definition.name, arguments)

@@ -26,7 +26,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, lift, lower
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 _MOST_DEVICES = 1 << 16
 Find = Callable[[at.SymbolRefAttr], Operation | None]
@@ -67,15 +67,13 @@ def _mesh_of(sharding: DialectAttr, find: Find) -> Mesh | None:
 
 
 def _shardings(op: Operation, name: str) -> tuple[DialectAttr, ...]:
-    found = op.properties[name]
-    assert isinstance(found, DialectAttr)
+    found = op.prop(name, DialectAttr)
     shardings: tuple[DialectAttr, ...] = found["shardings"]
     return shardings
 
 
 def _axes(op: Operation) -> tuple[str, ...]:
-    found = op.properties["manual_axes"]
-    assert isinstance(found, DialectAttr)
+    found = op.prop("manual_axes", DialectAttr)
     return tuple(axis.value for axis in found["value"])
 
 
@@ -361,7 +359,7 @@ def _whole(
             )
     counts = _counts(cuts)
     if not isinstance(parts[0], Value) or all(count == 1 for count in counts):
-        return parts[0] if not isinstance(parts[0], Value) else _typed(parts[0], type_)
+        return parts[0] if not isinstance(parts[0], Value) else retyped(parts[0], type_)
     chosen = [parts[first[number]] for number in product(*map(range, counts))]
 
     def join(arrays: Sequence[Any]) -> Any:
@@ -371,10 +369,6 @@ def _whole(
         return row[0]
 
     return combined(run, chosen, type_, join)
-
-
-def _typed(value: Value, type_: ty.Type) -> Value:
-    return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -102,13 +102,7 @@ def _parse_manual(p: OpParser, start: int, definition: d.OpDefinition) -> Operat
     attributes = p.optional_dictionary()
     p.expect(":")
     type_ = p.function_type()
-    if len(type_.inputs) != len(operands):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(operands)} operands "
-            f"and {len(type_.inputs)} types",
-            start,
-        )
-    values = [p.use(token, each) for token, each in zip(operands, type_.inputs, strict=True)]
+    values = p.uses(definition.name, operands, type_.inputs, start)
     made_ = Operation(definition.name, definition, values, type_.results, properties, attributes, [region])
     return p.placed(made_, start)
 

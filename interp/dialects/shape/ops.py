@@ -5,7 +5,7 @@ Functions of shapes (shape.func, shape.function_library, shape.return) are kept 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
@@ -14,14 +14,12 @@ from halfulp.interp.dialects.shape import evaluate
 from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, is_symbol_table, symbols_of
+from halfulp.interp.ir.operations import Operation, Rule, is_symbol_table, symbols_of
 from halfulp.interp.run.evaluators import OnFrames, OnValues
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 #
 # Rules of the ops of the shape dialect, in the words of MLIR.
-
-Rule = Callable[[Operation], str | None]
 
 
 def _differ(inferred: ty.Type, given: ty.Type) -> str:

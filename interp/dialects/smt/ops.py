@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.regions import trailing_dictionary
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import IntegerAttr
@@ -22,10 +23,6 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 # --- forms ------------------------------------------------------------------------------------------------------------
 #
 # Custom forms that the smt dialect writes by hand.
-
-
-def _discardable(printer: OpPrinter, operation: Operation) -> str:
-    return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
 def _parse_int_constant(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
@@ -55,7 +52,7 @@ def smt_integer(attribute: Attribute) -> int:
 
 def _print_int_constant(printer: OpPrinter, operation: Operation) -> str:
     """Print the number, signed."""
-    return f" {smt_integer(operation.properties['value'])}{_discardable(printer, operation)}"
+    return f" {smt_integer(operation.properties['value'])}{trailing_dictionary(printer, operation)}"
 
 
 def _same_type(slots: Slots, name: str) -> ElementForm:

@@ -38,7 +38,6 @@ from halfulp.interp.dialects.stablehlo.types import (
     stablehlo,
     tensor,
     tensor_of,
-    types_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -61,9 +60,7 @@ Compute = Callable[..., Sequence[Codes]]
 def arithmetic_of(op: Operation, element: ty.Type, settings: Settings) -> Arithmetic:
     """Return the arithmetic of StableHLO's elementwise ops on elements of a type."""
     kernels = {name: kernel_of(name, op, element, settings.profile) for name in _OPERATIONS}
-    number = ty.number_type(element)
-    assert isinstance(number, ty.FloatType)
-    return Arithmetic(kernels, number.format, isinstance(element, ty.ComplexType))
+    return Arithmetic(kernels, ty.float_format(ty.number_type(element)), isinstance(element, ty.ComplexType))
 
 
 def on_arrays(build: Callable[[Operation, Settings], Compute]) -> OnValues:
@@ -203,7 +200,7 @@ stablehlo.op(
 
 
 def _verify_fft(op: Operation) -> str | None:
-    kind, length = op.prop("fft_type", EnumAttr).keywords, op.prop("fft_length", at.DenseArrayAttr).values
+    kind, length = op.prop("fft_type", EnumAttr).keywords, op.numbers("fft_length")
     type_, rank = op.operands[0].type, len(length)
     element, shape, bounds = ty.element_type(type_), _shape(type_), list(bounds_of(type_))
     if not 1 <= rank <= 3:
@@ -246,7 +243,7 @@ def _fft(op: Operation, settings: Settings) -> Compute:
     element = ty.element_type(op.operands[0].type)
     number = ty.number_type(element)
     whole, part = (arithmetic_of(op, each, settings) for each in (ty.ComplexType(number), number))
-    kind, lengths = op.prop("fft_type", EnumAttr).keywords, op.prop("fft_length", at.DenseArrayAttr).values
+    kind, lengths = op.prop("fft_type", EnumAttr).keywords, op.numbers("fft_length")
     return lambda x: (fourier(x, kind, tuple(lengths), whole, part),)
 
 
@@ -276,7 +273,7 @@ def _verify_normalization(op: Operation) -> str | None:
     for several, words in ((whole, "multi"), (rows, "single")):
         if not all(shapes_fit(one, other) for one in several for other in several):
             return Unprefixed(f"expects {words}-dimensional operands to have compatible shapes.")
-    axis, shape = op.prop("feature_index", at.IntegerAttr).value, _shape(types[0])
+    axis, shape = op.number("feature_index"), _shape(types[0])
     if axis >= len(shape):
         return Unprefixed(
             f"expects featureIndex to be smaller than the rank of multi-dimensional operands; got featureIndex {axis}, "
@@ -303,7 +300,7 @@ class _Features:
     """The formulas of the specification for normalisation: sums in row-major order, the axis of features kept."""
 
     def __init__(self, op: Operation, settings: Settings) -> None:
-        self.axis = op.prop("feature_index", at.IntegerAttr).value
+        self.axis = op.number("feature_index")
         self.element = ty.element_type(op.operands[0].type)
         self.do = arithmetic_of(op, self.element, settings)
         epsilon = op.prop("epsilon", at.FloatAttr)
@@ -430,7 +427,7 @@ stablehlo.op(
 
 
 def _verify_generator(op: Operation) -> str | None:
-    given, state, _ = types_of(op)
+    given, state, _ = op.types
     if shapes_fit(given, state):
         return None
     return Unprefixed(f"output state shape must be compatible with initial state shape. Got: '{given}' and '{state}'")

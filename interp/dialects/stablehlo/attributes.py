@@ -316,7 +316,7 @@ def read_case(p: OpParser, enum: EnumDefinition, op: str) -> at.Attribute:
     """Read the case of an enumeration in the custom form of an op."""
     token = p.tokens[p.pos]
     if not (token[:1].isalpha() or token[:1] in ("_", '"')):
-        p.error(f"custom op '{op}' expected valid keyword or string")
+        p.wrong(op, "expected valid keyword or string")
     return enum.attribute(p.enum_keyword(enum, f"custom op '{op}' "))
 
 

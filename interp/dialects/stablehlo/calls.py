@@ -23,13 +23,13 @@ from halfulp.interp.dialects.stablehlo.attributes import (
     SYMBOLS,
     TILINGS,
 )
-from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, read_rest, wrong
+from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, read_rest
 from halfulp.interp.dialects.stablehlo.lapack import function_of
 from halfulp.interp.dialects.stablehlo.types import CALLED, VALUE_OR_TUPLE, shapes_fit, stablehlo
 from halfulp.interp.dialects.stablehlo.windows import dynamic_reduce_window
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import spell_symbol
+from halfulp.interp.ir.base import narrowed, spell_symbol
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Operation
@@ -130,8 +130,7 @@ def _result_type(op: Operation) -> ty.Type:
 
 
 def _aliases(op: Operation) -> list[DialectAttr]:
-    found = op.properties.get("output_operand_aliases", _EMPTY)
-    assert isinstance(found, at.ArrayAttr)
+    found = narrowed(op.properties.get("output_operand_aliases", _EMPTY), at.ArrayAttr)
     return [alias for alias in found.elements if isinstance(alias, DialectAttr)]
 
 
@@ -235,7 +234,7 @@ def _call_target(slots: Slots, name: str) -> ElementForm:
 
     def read(p: OpParser, state: OpReading) -> None:
         if p.tokens[p.pos][:1] != "@":
-            wrong(p, slots.definition.name, "expected valid '@'-identifier for symbol name")
+            p.wrong(slots.definition.name, "expected valid '@'-identifier for symbol name")
         state.properties[name] = at.StringAttr(p.symbol())
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:

@@ -15,7 +15,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.arith.constants import attribute_value, constant_value
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked, repeated
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, made, picked, repeated
 from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.dialects.stablehlo.attributes import (
     COMPARISON_TYPE,
@@ -28,28 +28,25 @@ from halfulp.interp.dialects.stablehlo.elementwise import (
     function_of_one,
     function_of_two,
 )
-from halfulp.interp.dialects.stablehlo.moving import broadcast_to, made, signed_numbers
+from halfulp.interp.dialects.stablehlo.moving import broadcast_to, signed_numbers
 from halfulp.interp.dialects.stablehlo.types import (
     INTEGER_TENSOR,
     Kind,
-    Rule,
     bounds_of,
     compatible,
     compatible_elements,
     elements_fit,
     not_inferred,
     operand_types,
-    rules,
     same_shape,
     tensor,
     tensor_of,
-    types_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue, undefined
+from halfulp.interp.ir.operations import Operation, Rule, SSAValue, all_of, undefined
 from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, OnValues, evaluator_of
@@ -115,7 +112,7 @@ for _mnemonic, (_letters, _result, _makes) in _ROWS.items():
         operands={"operand": any_shape(_letters)},
         results={"result": any_shape(_result)},
         traits=(d.Trait.ELEMENTWISE,),
-        verify=rules(same_shape, _verify_truth) if _result == "B" else compatible,
+        verify=all_of(same_shape, _verify_truth) if _result == "B" else compatible,
         evaluate=evaluated(_makes),
     )
 
@@ -169,7 +166,7 @@ chlo.op(
 
 
 def _top_k(op: Operation, settings: Settings) -> Function:
-    k, types = op.prop("k", at.IntegerAttr).value, [result.type for result in op.results]
+    k, types = op.number("k"), [result.type for result in op.results]
     element = ty.element_type(op.operands[0].type)
 
     def largest(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -189,7 +186,7 @@ def _top_k(op: Operation, settings: Settings) -> Function:
 
 
 def _verify_top_k(op: Operation) -> str | None:
-    operand, k = op.operands[0].type, op.prop("k", at.IntegerAttr).value
+    operand, k = op.operands[0].type, op.number("k")
     shape, element = _shape(operand), ty.element_type(operand)
     if not _is_ranked(operand):
         return not_inferred(op, operand, ty.with_element(operand, ty.I32))
@@ -265,7 +262,7 @@ def _broadcast_type(op: Operation, element: ty.Type) -> ty.Type:
 
 
 def _same_elements(op: Operation) -> str | None:
-    first, *others = map(ty.element_type, types_of(op))
+    first, *others = map(ty.element_type, op.types)
     same = all(other == first for other in others)
     return None if same else "requires the same element type for all operands and results"
 
@@ -389,7 +386,7 @@ for _mnemonic, (_letters, _result, _rule, _more) in _BROADCASTS.items():
         operands={"lhs": any_shape(_letters), "rhs": any_shape(_letters)},
         results={"result": any_shape(_result)},
         properties=(_PLACED, *_more),
-        verify=_typed if _rule is None else rules(_rule, _typed),
+        verify=_typed if _rule is None else all_of(_rule, _typed),
         evaluate=_broadcasting(f"{'chlo' if _mnemonic in _PAIRS else 'stablehlo'}.{_mnemonic}"),
     )
 

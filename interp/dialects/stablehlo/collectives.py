@@ -47,7 +47,6 @@ from halfulp.interp.dialects.stablehlo.types import (
     future_of,
     not_inferred,
     operand_types,
-    rules,
     same_elements,
     shown_sizes,
     sizes_fit,
@@ -56,16 +55,13 @@ from halfulp.interp.dialects.stablehlo.types import (
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, all_of
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
 from halfulp.interp.run.frames import Action
 
 # --- groups -----------------------------------------------------------------------------------------------------------
-
-
-def _count(op: Operation, name: str) -> int:
-    return op.prop(name, at.IntegerAttr).value
 
 
 def _channel(op: Operation) -> int:
@@ -148,7 +144,7 @@ def _verify_all_gather(op: Operation) -> str | None:
         return found
     if "use_global_device_ids" in op.properties and _channel(op) < 0:
         return Unprefixed("channel_id cannot be negative when useGlobalDeviceIds is set")
-    axis = _count(op, "all_gather_dim")
+    axis = op.number("all_gather_dim")
     for one, other in zip(op.operands, op.results, strict=True):
         given, made = ty.shape_of(one.type) or (), ty.shape_of(other.type) or ()
         if axis >= len(given):
@@ -203,7 +199,7 @@ stablehlo.op(
     properties=(_CHANNEL, _GROUPS, _GLOBAL),
     regions=(d.RegionSlot("computation"),),
     traits=(d.Trait.SINGLE_BLOCK,),
-    verify=rules(
+    verify=all_of(
         lambda op: _verify_groups(op, same_size=False),
         _positive_channel,
         lambda op: _verify_reducer_of(op, operand_types(op)),
@@ -219,7 +215,7 @@ def _verify_reduce_scatter(op: Operation) -> str | None:
     found = _verify_groups(op, same_size=True) or _verify_reducer_of(op, [given])
     if found is not None:
         return found
-    one, other, axis = ty.shape_of(given) or (), ty.shape_of(made) or (), _count(op, "scatter_dimension")
+    one, other, axis = ty.shape_of(given) or (), ty.shape_of(made) or (), op.number("scatter_dimension")
     if len(one) != len(other):
         return Unprefixed("operand and result should have same rank")
     if axis >= len(one):
@@ -261,7 +257,7 @@ stablehlo.op(
 
 
 def _verify_all_to_all(op: Operation) -> str | None:
-    parts, split, joined = (_count(op, name) for name in ("split_count", "split_dimension", "concat_dimension"))
+    parts, split, joined = (op.number(name) for name in ("split_count", "split_dimension", "concat_dimension"))
     found = _pairs(op) or _verify_groups(op, same_size=True, size=parts)
     if found is not None:
         return found
@@ -341,7 +337,7 @@ stablehlo.op(
     operands=_MANY,
     results=_MADE,
     properties=(_CHANNEL, _ROOT, _GROUPS),
-    verify=rules(_verify_groups_of_broadcast, _verify_root, lambda op: not_inferred(op, *_data(op))),
+    verify=all_of(_verify_groups_of_broadcast, _verify_root, lambda op: not_inferred(op, *_data(op))),
     verify_symbols=_verify_mesh,
     evaluate=meeting(broadcast, alone=True),
 )
@@ -352,7 +348,7 @@ stablehlo.op(
     properties=(_CHANNEL, _ROOT, _GROUPS, _GLOBAL),
     regions=(d.RegionSlot("computation"),),
     traits=(d.Trait.SINGLE_BLOCK,),
-    verify=rules(
+    verify=all_of(
         lambda op: _verify_groups(op, same_size=False),
         _positive_channel,
         _verify_root,
@@ -441,8 +437,7 @@ def _verify_start(op: Operation) -> str | None:
 
 
 def _verify_done(op: Operation) -> str | None:
-    future = op.operands[0].type
-    assert isinstance(future, FutureType)
+    future = narrowed(op.operands[0].type, FutureType)
     if len(future.types) != 1:
         return f"future must have exactly one type parameter, but got {len(future.types)}"
     return not_inferred(op, future.types[0])
@@ -477,8 +472,7 @@ stablehlo.op(
 
 def _verify_channel(op: Operation, host: int, words: str) -> Unprefixed | None:
     """Check the type of a channel. ``host``: that of a channel from or to the host, and its ``words``."""
-    handle = op.properties["channel_handle"]
-    assert isinstance(handle, DialectAttr)
+    handle = op.prop("channel_handle", DialectAttr)
     to_host = op.properties.get("is_host_transfer") == at.BoolAttr(True)
     if not to_host and handle["type"] != 1:
         return Unprefixed("channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false")
@@ -554,7 +548,7 @@ stablehlo.op(
     operands=_SENT,
     results={"result": A_TOKEN},
     properties=(_HANDLE, _TO_HOST, _SOURCES),
-    verify=rules(lambda op: _verify_channel(op, 2, "DEVICE_TO_HOST"), lambda op: not_inferred(op, TOKEN)),
+    verify=all_of(lambda op: _verify_channel(op, 2, "DEVICE_TO_HOST"), lambda op: not_inferred(op, TOKEN)),
     evaluate=CHANNELS["send"],
 )
 stablehlo.op(
@@ -562,7 +556,7 @@ stablehlo.op(
     operands={"token": A_TOKEN},
     results=(d.variadic("result", FED),),
     properties=(_HANDLE, _TO_HOST, _SOURCES),
-    verify=rules(
+    verify=all_of(
         lambda op: _verify_channel(op, 3, "HOST_TO_DEVICE"),
         lambda op: _verify_fed(op, "everything but the last element of result types is"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.regions import while_loop, yielded
 from halfulp.interp.dialects.stablehlo.attributes import COUNT_32
 from halfulp.interp.dialects.stablehlo.bodies import verify_branches, verify_while
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE
@@ -23,10 +23,9 @@ from halfulp.interp.dialects.stablehlo.types import (
     stablehlo,
     tensor_of,
 )
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, passing
 from halfulp.interp.run.frames import Action, Frame, Function, Segment, decided, number
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
@@ -60,13 +59,7 @@ def _parse_while(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     if names:
         p.expect(":")
         types = p.type_list()
-    if len(types) != len(initial):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
-            f"and {len(types)} types",
-            start,
-        )
-    operands = [p.use(token, type_) for token, type_ in zip(initial, types, strict=True)]
+    operands = p.uses(definition.name, initial, types, start)
     attributes = p.optional_dictionary() if p.take("attributes") else {}
     regions = []
     for word in ("cond", "do"):
@@ -88,35 +81,6 @@ def _print_while(printer: OpPrinter, op: Operation) -> str:
     return f"{text} do {printer.region(body, op, entry_arguments=False)}"
 
 
-def _while(op: Operation, compiler: Compiler) -> Action:
-    resume = compiler.resume(op)
-    condition, body = (compiler.block(region.blocks[0]) for region in op.regions)
-    terminator = op.regions[0].blocks[0].operations[-1]
-    state = compiler.slots(op.results)
-    finish, enter = resume(state), moves(state, body.arguments)
-
-    def deciding(sources: Sequence[int]) -> Action:
-        (decision,) = sources
-
-        def decide(frame: Frame) -> Segment | None:
-            slots = frame.slots
-            value = slots[decision]
-            if not decided(value, terminator):
-                return finish(frame)
-            for step in enter:
-                step(slots)
-            return body
-
-        return decide
-
-    def again(sources: Sequence[int]) -> Action:
-        return passing((*moves(sources, state), *moves(state, condition.arguments)), condition)
-
-    compiler.region(op.regions[0], deciding)
-    compiler.region(op.regions[1], again)
-    return again(compiler.slots(op.operands))
-
-
 stablehlo.op(
     "while",
     custom=d.CustomForm(_parse_while, _print_while),
@@ -127,7 +91,7 @@ stablehlo.op(
     verify=verify_while,
     verify_regions=lambda op: not_inferred(op, *operand_types(op)),
     named_arguments=lambda op: ["iterArg"] * len(op.operands),
-    evaluate=OnFrames(_while, no_lanes=True),
+    evaluate=OnFrames(while_loop, no_lanes=True),
 )
 
 # --- if and case ------------------------------------------------------------------------------------------------------
@@ -224,7 +188,7 @@ stablehlo.op(
 
 
 def _verify_element(op: Operation) -> str | None:
-    type_, index = op.operands[0].type, op.prop("index", at.IntegerAttr).value
+    type_, index = op.operands[0].type, op.number("index")
     assert isinstance(type_, ty.TupleType)
     if index >= len(type_.elements):
         return d.Unprefixed(f"index {index} is out of bounds of operand with size {len(type_.elements)}")
@@ -232,7 +196,7 @@ def _verify_element(op: Operation) -> str | None:
 
 
 def _element(op: Operation, settings: Settings) -> Function:
-    index = op.prop("index", at.IntegerAttr).value
+    index = op.number("index")
     return lambda run, operands: (operands[0][index],)
 
 

@@ -114,7 +114,7 @@ def _size(value: SSAValue) -> int | None:
 def _alike(ops: Iterable[Operation], least: int = 0) -> bool:
     """Tell whether ops differ in their operands alone. ``least``: the number of ops that there must be."""
     ops = list(ops)
-    kinds = [(op.name, op.properties, [value.type for value in (*op.operands, *op.results)]) for op in ops]
+    kinds = [(op.name, op.properties, op.types) for op in ops]
     return len(ops) >= least and all(kind == kinds[0] for kind in kinds)
 
 

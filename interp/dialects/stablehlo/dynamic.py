@@ -9,14 +9,12 @@ from typing import Any
 from halfulp.fp_formats.formats import signed_integers
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked, repeated, reshaped
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, made, picked, repeated, reshaped
 from halfulp.interp.dialects.stablehlo.attributes import COUNT
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE
 from halfulp.interp.dialects.stablehlo.moving import (
     broadcast_to,
     counted,
-    made,
-    numbers_of,
     padded,
     padded_size,
     shape_of,
@@ -105,7 +103,7 @@ def _verify_size(op: Operation) -> str | None:
     operand, size = operand_types(op)
     if ty.shape_of(size) != ():
         return Unprefixed("size operand should be of rank-0")
-    axis, sizes = op.prop("dimension", at.IntegerAttr).value, list(shape_of(operand))
+    axis, sizes = op.number("dimension"), list(shape_of(operand))
     if axis >= len(sizes):
         return Unprefixed(f"requires dimension attribute in range [0, {len(sizes)}); found ({axis})")
     bounds = list(bounds_of(operand)) or [None] * len(sizes)
@@ -120,7 +118,7 @@ def _verify_size(op: Operation) -> str | None:
 
 def _sized(op: Operation, settings: Settings) -> Function:
     """Return the function of set_dimension_size: it keeps the first elements of a dimension."""
-    axis = op.prop("dimension", at.IntegerAttr).value
+    axis = op.number("dimension")
 
     def cut(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, (size,) = operands[0], sizes_given(op, reshaped(operands[1], _ONE, (1,)))
@@ -148,7 +146,7 @@ stablehlo.op(
 
 
 def _verify_broadcast(op: Operation) -> str | None:
-    sizes, operand = numbers_of(op, "broadcast_sizes"), op.operands[0].type
+    sizes, operand = op.numbers("broadcast_sizes"), op.operands[0].type
     found = same_elements(op)
     if found is not None:
         return found
@@ -159,7 +157,7 @@ def _verify_broadcast(op: Operation) -> str | None:
 
 
 def _broadcast(op: Operation, settings: Settings) -> Function:
-    sizes = numbers_of(op, "broadcast_sizes")
+    sizes = op.numbers("broadcast_sizes")
 
     def spread(run: Run, operands: Operands) -> tuple[Any, ...]:
         (value,) = operands
@@ -187,7 +185,7 @@ def _verify_dynamic_broadcast(op: Operation) -> str | None:
     if found is not None:
         return found
     operand, result = op.operands[0].type, op.results[0].type
-    dims, sizes, wanted = numbers_of(op, "broadcast_dimensions"), shape_of(operand), shape_of(result)
+    dims, sizes, wanted = op.numbers("broadcast_dimensions"), shape_of(operand), shape_of(result)
     rank = len(wanted)
     if len(dims) != len(sizes):
         return Unprefixed(f"broadcast_dimensions size ({len(dims)}) does not match operand rank ({len(sizes)})")
@@ -206,7 +204,7 @@ def _verify_dynamic_broadcast(op: Operation) -> str | None:
     found = _verify_sizes(op.operands[1], result)
     if found is not None:
         return found
-    hints = [dim for name in _HINTS if name in op.properties for dim in numbers_of(op, name)]
+    hints = [dim for name in _HINTS if name in op.properties for dim in op.numbers(name)]
     if len(set(hints)) != len(hints):
         return Unprefixed("duplicate expansion hint for at least one operand dimension")
     for dim in hints:
@@ -224,9 +222,9 @@ def _verify_dynamic_broadcast(op: Operation) -> str | None:
 
 
 def _dynamic_broadcast(op: Operation, settings: Settings) -> Function:
-    dims = numbers_of(op, "broadcast_dimensions")
+    dims = op.numbers("broadcast_dimensions")
     checked = settings.profile.promises == "undefined"
-    expanding, kept = (numbers_of(op, name) if checked and name in op.properties else () for name in _HINTS)
+    expanding, kept = (op.numbers(name) if checked and name in op.properties else () for name in _HINTS)
 
     def spread(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, shape = operands[0], sizes_given(op, operands[1])
@@ -312,13 +310,13 @@ stablehlo.op(
 
 
 def _verify_dynamic_iota(op: Operation) -> str | None:
-    if op.prop("iota_dimension", at.IntegerAttr).value >= len(shape_of(op.results[0].type)):
+    if op.number("iota_dimension") >= len(shape_of(op.results[0].type)):
         return Unprefixed("iota dimension cannot go beyond the output rank.")
     return _verify_sizes(op.operands[0], op.results[0].type)
 
 
 def _dynamic_iota(op: Operation, settings: Settings) -> Function:
-    axis = op.prop("iota_dimension", at.IntegerAttr).value
+    axis = op.number("iota_dimension")
 
     def count(run: Run, operands: Operands) -> tuple[Any, ...]:
         shape = sizes_given(op, operands[0])

@@ -42,19 +42,17 @@ from halfulp.interp.dialects.stablehlo.types import (
     most_specific,
     not_inferred,
     operand_types,
-    rules,
     same_shape,
     shapes_fit,
     shown_sizes,
     stablehlo,
     tensor_of,
-    types_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, all_of
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues, PerOp
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
@@ -88,9 +86,7 @@ class Element(NamedTuple):
     @property
     def format(self) -> Any:
         """The format of a float, or of the parts of a complex number."""
-        number = ty.number_type(self.type)
-        assert isinstance(number, ty.FloatType)
-        return number.format
+        return ty.float_format(ty.number_type(self.type))
 
 
 Make = Callable[[Element], Kernel]
@@ -312,10 +308,10 @@ def _verify_part(op: Operation) -> str | None:
 
 
 _OTHER_RESULTS = {
-    **dict.fromkeys(("abs", "real", "imag"), rules(elementwise_shape, _verify_part)),
-    "is_finite": rules(elementwise_shape, lambda op: not_inferred(op, ty.with_element(op.operands[0].type, ty.I1))),
+    **dict.fromkeys(("abs", "real", "imag"), all_of(elementwise_shape, _verify_part)),
+    "is_finite": all_of(elementwise_shape, lambda op: not_inferred(op, ty.with_element(op.operands[0].type, ty.I1))),
 }
-"""The rules of unary ops whose result need not have the elements of the operand."""
+"""The all_of of unary ops whose result need not have the elements of the operand."""
 _WITH_ACCURACY = (
     "cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "rsqrt", "sine",
     "sqrt", "tan", "tanh",
@@ -340,7 +336,7 @@ def _declare_unary(mnemonic: str, form: str, operand: str, result: str) -> None:
         results={result: elementwise_tensor_of(made)},
         properties=_ACCURACY if mnemonic in _WITH_ACCURACY else (),
         traits=_ELEMENTWISE,
-        verify=rules(verify_accuracy, _OTHER_RESULTS.get(mnemonic, compatible)),
+        verify=all_of(verify_accuracy, _OTHER_RESULTS.get(mnemonic, compatible)),
         evaluate=evaluated(makes),
     )
 
@@ -356,9 +352,9 @@ def _axis_of(type_: ty.Type) -> int | None:
 
 def _verify_add(op: Operation) -> str | None:
     """Check add, whose operands may be quantised in different ways."""
-    if not all(shapes_fit(op.operands[0].type, type_) for type_ in types_of(op)):
+    if not all(shapes_fit(op.operands[0].type, type_) for type_ in op.types):
         return "requires the same shape for all operands and results"
-    elements = [ty.element_type(type_) for type_ in types_of(op)]
+    elements = [ty.element_type(type_) for type_ in op.types]
     left, right, made = elements
     if not any(isinstance(each, ty.UniformQuantizedType) for each in elements):
         if not left == right == made:
@@ -439,7 +435,7 @@ stablehlo.op(
 
 def _reduce_precision(op: Operation, settings: Settings) -> Kernel:
     element = Element(element_of(op.operands[0]), settings.profile)
-    exponent, mantissa = (op.prop(name, at.IntegerAttr).value for name in ("exponent_bits", "mantissa_bits"))
+    exponent, mantissa = (op.number(name) for name in ("exponent_bits", "mantissa_bits"))
     if element.format.infinity_code is None or element.format.nan is not NanEncoding.IEEE:
         raise Unsupported(
             f"'{op.name}' makes infinities of large numbers, but '{element.type}' has no infinity, or not IEEE's NaNs"
@@ -460,22 +456,18 @@ stablehlo.op(
         d.Property("mantissa_bits", COUNT_32),
     ),
     traits=_ELEMENTWISE,
-    verify=rules(elementwise_shape, compatible),
+    verify=all_of(elementwise_shape, compatible),
     evaluate=Elementwise(of_elements(_reduce_precision)),
 )
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _complex_type(type_: ty.Type) -> ty.Type:
-    return ty.with_element(type_, ty.ComplexType(ty.element_type(type_)))
-
-
 def _verify_complex(op: Operation) -> str | None:
     one, other = operand_types(op)
     if ty.element_type(one) != ty.element_type(other):
         return "requires the same element type for all operands"
-    return same_shape(op) or not_inferred(op, _complex_type(one))
+    return same_shape(op) or not_inferred(op, ty.with_element(one, ty.ComplexType(ty.element_type(one))))
 
 
 stablehlo.op(
@@ -562,7 +554,7 @@ stablehlo.op(
     results={"result": _ANY},
     traits=_ELEMENTWISE,
     verify=_verify_select,
-    evaluate=PerOp(lambda op: OnValues(selecting, raw=True) if any_quantized(types_of(op)) else SELECTION),
+    evaluate=PerOp(lambda op: OnValues(selecting, raw=True) if any_quantized(op.types) else SELECTION),
 )
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NoReturn
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.stablehlo.attributes import i64_array, read_case, read_precision, spelled_precision
-from halfulp.interp.dialects.stablehlo.types import types_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.text.affine_parser import is_integer
@@ -20,16 +19,11 @@ from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpRea
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 
-def wrong(p: OpParser, op: str, message: str, at_: int | None = None) -> NoReturn:
-    """Raise ParseError for the text of a custom form, in MLIR's words."""
-    p.error(f"custom op '{op}' {message}", at_)
-
-
 def read_integer(p: OpParser, op: str) -> int:
     """Read an integer of a custom form and return it. ``op``: the name of the op, for errors."""
     at_ = p.pos
     if not is_integer(p.tokens[at_ + (p.tokens[at_] == "-")]):
-        wrong(p, op, "expected integer value")
+        p.wrong(op, "expected integer value")
     return p.integer()
 
 
@@ -58,14 +52,11 @@ def read_rest(
         given = attributes.get(prop.name)
         if given is not None and not prop.kind.accepts(given):
             problem = f"attribute '{prop.name}' failed to satisfy constraint: {prop.kind.description}"
-            wrong(p, definition.name, f"'{definition.name}' op {problem}", start)
+            p.wrong(definition.name, f"'{definition.name}' op {problem}", start)
     move_inherent(definition, properties, attributes)
     p.expect(":")
     type_ = p.function_type()
-    if len(type_.inputs) != len(tokens):
-        message = f"number of operands and types do not match: got {len(tokens)} operands and {len(type_.inputs)} types"
-        wrong(p, definition.name, message, tokens[0] if tokens else at_)
-    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
+    operands = p.uses(definition.name, tokens, type_.inputs, tokens[0] if tokens else at_)
     made = Operation(definition.name, definition, operands, type_.results, properties, attributes, list(regions))
     return p.placed(made, at_)
 
@@ -79,15 +70,15 @@ def _assign(
     """Give operands, and a result behind them, their types from a function type."""
     op = slots.definition.name
     if len(type_.inputs) != len(names) - 1:
-        wrong(p, op, f"{len(names) - 1} operands present, but expected {len(type_.inputs)}", at_)
+        p.wrong(op, f"{len(names) - 1} operands present, but expected {len(type_.inputs)}", at_)
     if len(type_.results) != 1:
-        wrong(p, op, "expected single output", at_)
+        p.wrong(op, "expected single output", at_)
     for name, each in zip(names, (*type_.inputs, *type_.results), strict=True):
         state.types[slots.index[name]] = each
 
 
 def _function_type(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-    types = types_of(operation)
+    types = operation.types
     count = len(operation.operands)
     out.value(printer.type(ty.FunctionType(tuple(types[:count]), tuple(types[count:]))))
 
@@ -107,7 +98,7 @@ def _same_operands_and_result(slots: Slots, *names: str) -> ElementForm:
                 state.types[slots.index[name]] = type_
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        types = types_of(operation)
+        types = operation.types
         if all(each == types[0] for each in types):
             out.value(printer.type(types[0]))
         else:
@@ -127,13 +118,13 @@ def _same_operands_and_result_variadic(slots: Slots, inputs: str, result: str) -
             state.types[first], state.types[last] = (type_,) * count, type_
             return
         if len(type_.inputs) != count:
-            wrong(p, op, f"{count} operands present, but expected {len(type_.inputs)}", at_)
+            p.wrong(op, f"{count} operands present, but expected {len(type_.inputs)}", at_)
         if len(type_.results) != 1:
-            wrong(p, op, "expected single output", at_)
+            p.wrong(op, "expected single output", at_)
         state.types[first], state.types[last] = type_.inputs, type_.results[0]
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        types = types_of(operation)
+        types = operation.types
         if all(each == types[-1] for each in types):
             out.value(printer.type(types[-1]))
         else:
@@ -150,7 +141,7 @@ def _tuple_type(slots: Slots, operands: str, result: str) -> ElementForm:
         at_ = p.pos
         type_ = p.type()
         if not isinstance(type_, ty.TupleType):
-            wrong(p, slots.definition.name, "expected tuple type", at_)
+            p.wrong(slots.definition.name, "expected tuple type", at_)
         state.types[first], state.types[last] = type_.elements, type_
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
@@ -182,12 +173,12 @@ def _select_types(slots: Slots, *names: str) -> ElementForm:
             _assign(p, state, slots, names, types[0], at_)
             return
         if len(types) != 2:
-            wrong(p, slots.definition.name, "expected functional type or list of two types", at_)
+            p.wrong(slots.definition.name, "expected functional type or list of two types", at_)
         for name, each in zip(names, (types[0], *[types[1]] * 3), strict=True):
             state.types[slots.index[name]] = each
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        condition, yes, no, result = types_of(operation)
+        condition, yes, no, result = operation.types
         if yes == no == result:
             out.value(f"{printer.type(condition)}, {printer.type(result)}")
         else:
@@ -206,13 +197,13 @@ def _complex_types(slots: Slots, *names: str) -> ElementForm:
             _assign(p, state, slots, names, type_, at_)
             return
         if not isinstance(ty.element_type(type_), ty.ComplexType) or not isinstance(type_, ty.ShapedType):
-            wrong(p, slots.definition.name, "expected tensor with complex element type", at_)
+            p.wrong(slots.definition.name, "expected tensor with complex element type", at_)
         part = ty.number_type(ty.element_type(type_))
         for name, each in zip(names, (*[ty.with_element(type_, part)] * 2, type_), strict=True):
             state.types[slots.index[name]] = each
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        one, other, result = types_of(operation)
+        one, other, result = operation.types
         if one == other == ty.with_element(result, ty.number_type(ty.element_type(result))):
             out.value(printer.type(result))
         else:
@@ -231,19 +222,19 @@ def _exponent_mantissa(slots: Slots, *names: str) -> ElementForm:
         at_, op = p.pos, slots.definition.name
         token = p.tokens[at_]
         if not (token[:1].isalpha() or token[:1] == "_"):
-            wrong(p, op, "expected valid keyword")
+            p.wrong(op, "expected valid keyword")
         found = re.fullmatch(r"e([0-9]+)m([0-9]+)", token)
         if found is None:
-            wrong(p, op, f"expected exponent mantissa in format e#m#, saw {token}")
+            p.wrong(op, f"expected exponent mantissa in format e#m#, saw {token}")
         p.pos += 1
         for what, digits in zip(("exponent", "mantissa"), found.groups(), strict=True):
             if len(digits.lstrip("0")) > 10 or int(digits) >= 1 << 31:
-                wrong(p, op, f"unable to parse {what} '{digits}'", at_)
+                p.wrong(op, f"unable to parse {what} '{digits}'", at_)
         for name, digits in zip(names, found.groups(), strict=True):
             state.properties[name] = at.IntegerAttr(int(digits), ty.I32)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        exponent, mantissa = (operation.prop(name, at.IntegerAttr).value for name in names)
+        exponent, mantissa = (operation.number(name) for name in names)
         out.value(f"e{exponent}m{mantissa}")
 
     return ElementForm(read, print_)
@@ -266,7 +257,7 @@ def _slice_ranges(slots: Slots, *names: str) -> ElementForm:
             state.properties[name] = i64_array(numbers)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        lists = [operation.prop(name, at.DenseArrayAttr).values for name in names]
+        lists = [operation.numbers(name) for name in names]
         ranges = [f"{a}:{b}" if c == 1 else f"{a}:{b}:{c}" for a, b, c in zip(*lists, strict=True)]
         out.value(f"[{', '.join(ranges)}]")
 
@@ -291,15 +282,13 @@ def _operands_before(slots: Slots, name: str) -> ElementForm:
 
 def _keyword(slots: Slots, name: str) -> ElementForm:
     """Return the form of an enumeration as its bare keyword."""
-    enum = slots.properties[name].kind
-    assert isinstance(enum, EnumDefinition)
+    enum = narrowed(slots.properties[name].kind, EnumDefinition)
 
     def read(p: OpParser, state: OpReading) -> None:
         state.properties[name] = read_case(p, enum, slots.definition.name)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        attribute = operation.properties[name]
-        assert isinstance(attribute, EnumAttr)
+        attribute = operation.prop(name, EnumAttr)
         out.value(attribute.keywords)
 
     return ElementForm(read, print_, present=lambda operation: name in operation.properties)

@@ -30,7 +30,7 @@ from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Compiler, OnFrames
 from halfulp.interp.run.frames import Action, Frame, FunctionCode, Run, Segment, lift
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics.profile import SPEC
 
 Process = tuple[int, int]
@@ -241,10 +241,6 @@ def _zeros(value: Value) -> Value:
 # --- exchanges --------------------------------------------------------------------------------------------------------
 
 
-def _number(op: Operation, name: str) -> int:
-    return op.prop(name, at.IntegerAttr).value
-
-
 def _concatenated(run: Run, values: Sequence[Value], type_: ty.Type, axis: int) -> Value:
     return combined(run, values, type_, lambda arrays: np.concatenate(arrays, axis=axis))
 
@@ -253,7 +249,7 @@ def gathered(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[t
     """Return the operands of all processes, joined in their order (all_gather). ``place``: the place of the process in
     its group.
     """
-    axis = _number(op, "all_gather_dim")
+    axis = op.number("all_gather_dim")
     columns = zip(op.results, zip(*values, strict=True), strict=True)
     return [_concatenated(run, column, result.type, axis) for result, column in columns]
 
@@ -267,7 +263,7 @@ def exchanged(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[
     """Return the parts of the operands of all processes that are for this process (all_to_all). ``place``: the place of
     the process in its group.
     """
-    split, count, axis = _number(op, "split_dimension"), _number(op, "split_count"), _number(op, "concat_dimension")
+    split, count, axis = op.number("split_dimension"), op.number("split_count"), op.number("concat_dimension")
     made = []
     for result, column in zip(op.results, zip(*values, strict=True), strict=True):
         parts = [_part(value, split, place, count, value.type) for value in column]
@@ -296,13 +292,9 @@ def _roots(op: Operation, values: Sequence[tuple[Value, ...]], place: int) -> li
 def reduced(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the operands of all processes combined by the body of the op, in their order (all_reduce)."""
     return [
-        _typed(fold(run, [column[number] for column in values]), result.type)
+        retyped(fold(run, [column[number] for column in values]), result.type)
         for number, result in enumerate(op.results)
     ]
-
-
-def _typed(value: Value, type_: ty.Type) -> Value:
-    return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
 def _folding(op: Operation, compiler: Compiler) -> Callable[[Frame], Fold | None]:
@@ -346,7 +338,7 @@ def reduced_at_root(op: Operation, run: Run, fold: Fold, place: int, values: Seq
 
 def scattered(op: Operation, run: Run, fold: Fold, place: int, values: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the part of the result of all_reduce that is for this process (reduce_scatter)."""
-    axis = _number(op, "scatter_dimension")
+    axis = op.number("scatter_dimension")
     whole = fold(run, [column[0] for column in values])
     return [_part(whole, axis, place, len(values), op.results[0].type)]
 
@@ -410,8 +402,7 @@ def _pairs(op: Operation) -> list[tuple[int, ...]]:
 
 
 def _channel(op: Operation) -> int:
-    handle = op.properties["channel_handle"]
-    assert isinstance(handle, DialectAttr)
+    handle = op.prop("channel_handle", DialectAttr)
     return int(handle["handle"])
 
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
-from halfulp.interp.dialects.stablehlo.moving import numbers_of
 from halfulp.interp.dialects.stablehlo.types import (
     bounds_of,
     not_inferred,
@@ -23,7 +22,6 @@ from halfulp.interp.dialects.stablehlo.types import (
     sizes_fit,
     tensor,
 )
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.semantics.profile import Profile
@@ -220,7 +218,7 @@ def _same_elements(op: Operation) -> str | None:
 
 def verify_gather(op: Operation) -> str | None:
     """Return what is wrong with the dimension numbers, the sizes of slices or the result of gather, or None."""
-    sizes = numbers_of(op, "slice_sizes")
+    sizes = op.numbers("slice_sizes")
     return (
         _same_elements(op)
         or _verify_numbers_of_gather(op, len(sizes))
@@ -338,7 +336,7 @@ PROMISES = ("indices_are_sorted", "unique_indices")
 
 def promised(op: Operation, name: str, profile: Profile) -> bool:
     """Tell whether an op makes a promise that is to be checked."""
-    return profile.promises == "undefined" and name in op.properties and bool(op.prop(name, at.IntegerAttr).value)
+    return profile.promises == "undefined" and name in op.properties and bool(op.number(name))
 
 
 def check_sorted(

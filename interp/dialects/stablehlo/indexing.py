@@ -15,7 +15,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.neighbours import ranks
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, made, picked
 from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.dialects.stablehlo.attributes import COMPARISON_TYPE, DIRECTION, GATHER, I64_ELEMENTS, SCATTER
 from halfulp.interp.dialects.stablehlo.bodies import (
@@ -37,7 +37,7 @@ from halfulp.interp.dialects.stablehlo.index_rules import (
     verify_scattered,
 )
 from halfulp.interp.dialects.stablehlo.loops import append_copies, converted, on_arrays, spread, with_body, zeros
-from halfulp.interp.dialects.stablehlo.moving import indices, made, numbers_of
+from halfulp.interp.dialects.stablehlo.moving import indices
 from halfulp.interp.dialects.stablehlo.types import (
     INTEGER_TENSOR,
     PLAIN_TENSOR,
@@ -62,7 +62,6 @@ from halfulp.interp.dialects.structured.body import Body
 from halfulp.interp.dialects.structured.structure import PARALLEL, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, SSAValue, undefined
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.folding import Fold
@@ -99,7 +98,7 @@ def _along(axis: int, rank: int, size: int) -> npt.NDArray[np.int64]:
 def _gather(op: Operation, settings: Settings) -> Function:
     """Return the function of gather, or of dynamic_gather, whose third operand gives the sizes of a slice."""
     numbers: Any = op.properties["dimension_numbers"]
-    written = numbers_of(op, "slice_sizes") if "slice_sizes" in op.properties else None
+    written = op.numbers("slice_sizes") if "slice_sizes" in op.properties else None
     whole_rank = len(ty.shape_of(op.operands[0].type) or ())
     vector, offset_dims = numbers["index_vector_dim"], numbers["offset_dims"]
     pairs = zip(numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True)
@@ -190,7 +189,7 @@ def elementwise_body(op: Operation, block: Block, compiler: Compiler) -> tuple[O
 
     Raises Unsupported for a body with ops that do not work element by element.
     """
-    listed = at.AffineMapAttr(1, 0, (Dimension(0),))
+    listed = at.projection(1, [0])
     results = block.operations[-1].operands
     unread = [SSAValue(value.type) for value in results]
     count = len(block.arguments) + len(results)
@@ -330,7 +329,7 @@ def _fold_of(body: Body) -> Fold | None:
     (step,) = body.free
     if step.pointwise is None or step.results != body.yields or set(step.operands) != {0, 1} or len(step.operands) != 2:
         return None
-    if len({value.type for value in (*step.op.operands, *step.op.results)}) != 1:
+    if len(set(step.op.types)) != 1:
         return None
     return Fold(step.pointwise, step.operands[0] == 1, "sequential")
 
@@ -436,7 +435,7 @@ stablehlo.op(
 
 def _sorted_axis(op: Operation) -> int:
     """Return the number of the dimension to sort along, which may be negative: the last one where it is not given."""
-    return op.prop("dimension", at.IntegerAttr).value if "dimension" in op.properties else -1
+    return op.number("dimension") if "dimension" in op.properties else -1
 
 
 class _Key:

@@ -19,7 +19,6 @@ from halfulp.interp.dialects.structured.evaluate import step_with_body
 from halfulp.interp.dialects.structured.structure import Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineExpr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import code_layout
@@ -247,11 +246,6 @@ def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
 def shape_of_lane(value: Value) -> tuple[int, ...]:
     """Return the shape of a value; in a batch, that of one lane."""
     return value.shape[1:] if over_lanes(value) else value.shape
-
-
-def map_of(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
-    """Return the affine map from ``rank`` dimensions to these expressions."""
-    return at.AffineMapAttr(rank, 0, tuple(results))
 
 
 def converted(op: Operation, value: Value, argument: ty.Type, run: Run) -> Value:

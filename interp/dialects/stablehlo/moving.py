@@ -18,6 +18,7 @@ from halfulp.interp.dialects.elements import (
     combined,
     data_movement,
     first_origin,
+    made,
     of_shape,
     picked,
     rearranged,
@@ -46,17 +47,15 @@ from halfulp.interp.dialects.stablehlo.types import (
     tensor,
     tensor_of,
 )
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_double
 from halfulp.interp.ir.operations import Operation, undefined
-from halfulp.interp.ir.types import shape_conflict
 from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.lanes import repeated as repeated_in_lanes
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics import casts, complex_numbers
 from halfulp.semantics import stablehlo as semantics
 from halfulp.semantics.profile import Profile
@@ -66,28 +65,11 @@ Array = npt.NDArray[Any]
 _BOUNDED = tensor_of("FBICQX", "statically shaped or single bounded dimension")
 
 
-def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
-    """Return the numbers of an array property."""
-    return op.prop(name, at.DenseArrayAttr).values
-
-
 def shape_of(type_: ty.Type) -> tuple[int | None, ...]:
     """Return the shape of a ranked tensor."""
     shape = ty.shape_of(type_)
     assert shape is not None
     return shape
-
-
-def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
-    """Return the type of a result at run time, when its shape is known. Raises UndefinedBehavior if the type in the
-    program has another shape, and LimitExceeded.
-    """
-    type_ = op.results[0].type
-    conflict = shape_conflict(type_, shape, settings.vscale)
-    if conflict:
-        raise undefined(op, conflict)
-    check_allocation(type_, shape, settings)
-    return type_
 
 
 # --- broadcasting and reshaping ---------------------------------------------------------------------------------------
@@ -150,7 +132,7 @@ def _verify_broadcast(op: Operation) -> str | None:
     if found is not None:
         return found
     operand, result = shape_of(one), shape_of(other)
-    dims = numbers_of(op, "broadcast_dimensions")
+    dims = op.numbers("broadcast_dimensions")
     if len(dims) != len(operand):
         return Unprefixed(f"broadcast_dimensions size ({len(dims)}) does not match operand rank ({len(operand)})")
     if len(set(dims)) != len(dims):
@@ -184,7 +166,7 @@ def broadcast_to(value: Value, dims: Sequence[int], shape: tuple[int, ...], type
 
 
 def _broadcast_in_dim(op: Operation, settings: Settings) -> Function:
-    dims, shape = numbers_of(op, "broadcast_dimensions"), tuple(size or 0 for size in shape_of(op.results[0].type))
+    dims, shape = op.numbers("broadcast_dimensions"), tuple(size or 0 for size in shape_of(op.results[0].type))
     return lambda run, operands: (broadcast_to(operands[0], dims, shape, made(op, shape, settings)),)
 
 
@@ -251,7 +233,7 @@ stablehlo.op(
 
 def _verify_transpose(op: Operation) -> str | None:
     operand, result = op.operands[0].type, op.results[0].type
-    shape, permutation = shape_of(operand), numbers_of(op, "permutation")
+    shape, permutation = shape_of(operand), op.numbers("permutation")
     found = compatible_elements(op) or same_scale(operand, result)
     if found is not None:
         return found
@@ -275,7 +257,7 @@ def _verify_transpose(op: Operation) -> str | None:
 
 
 def _transpose(op: Operation, settings: Settings) -> Function:
-    permutation, type_ = numbers_of(op, "permutation"), op.results[0].type
+    permutation, type_ = op.numbers("permutation"), op.results[0].type
 
     def move(array: Array, trailing: tuple[int, ...]) -> Array:
         return array.transpose(*permutation, *range(len(permutation), array.ndim))
@@ -298,7 +280,7 @@ def _verify_reverse(op: Operation) -> str | None:
     found = same_elements(op)
     if found is not None:
         return found
-    rank, dims = len(shape_of(op.operands[0].type)), numbers_of(op, "dimensions")
+    rank, dims = len(shape_of(op.operands[0].type)), op.numbers("dimensions")
     if len(set(dims)) != len(dims):
         return Unprefixed(f"dimensions should be unique. Got: {', '.join(map(str, dims))}")
     for dim in dims:
@@ -310,7 +292,7 @@ def _verify_reverse(op: Operation) -> str | None:
 
 
 def _reverse(op: Operation, settings: Settings) -> Function:
-    dims, type_ = numbers_of(op, "dimensions"), op.results[0].type
+    dims, type_ = op.numbers("dimensions"), op.results[0].type
 
     def move(array: Array, trailing: tuple[int, ...]) -> Array:
         return np.flip(array, dims)
@@ -337,7 +319,7 @@ def _verify_slice(op: Operation) -> str | None:
         return found
     operand = op.operands[0].type
     shape, bounds = shape_of(operand), bounds_of(operand)
-    lists = [numbers_of(op, name) for name in ("start_indices", "limit_indices", "strides")]
+    lists = [op.numbers(name) for name in ("start_indices", "limit_indices", "strides")]
     if len(set(map(len, lists))) > 1:
         return "failed to verify that all of {start_indices, limit_indices, strides} have same size"
     if len(lists[0]) != len(shape):
@@ -362,7 +344,7 @@ def _verify_slice(op: Operation) -> str | None:
 
 
 def _slice(op: Operation, settings: Settings) -> Function:
-    lists = [numbers_of(op, name) for name in ("start_indices", "limit_indices", "strides")]
+    lists = [op.numbers(name) for name in ("start_indices", "limit_indices", "strides")]
     index, type_ = tuple(map(slice, *lists)), op.results[0].type
     return lambda run, operands: (picked(operands[0], index, type_),)
 
@@ -392,7 +374,7 @@ def _verify_pad(op: Operation) -> str | None:
         return found
     operand = op.operands[0].type
     shape, bounds = shape_of(operand), bounds_of(operand)
-    low, high, interior = (numbers_of(op, name) for name in _PADDING)
+    low, high, interior = (op.numbers(name) for name in _PADDING)
     if not len(low) == len(high) == len(interior):
         return "failed to verify that all of {edge_padding_low, edge_padding_high, interior_padding} have same size"
     if len(low) != len(shape):
@@ -433,11 +415,11 @@ def padded(
     shape = tuple([max(0, size) for size in map(padded_size, value.shape, low, high, interior)])
     check_allocation(type_, shape, run.settings)
     places = []
-    for size, made, below, inside in zip(value.shape, shape, low, interior, strict=True):
+    for size, end, below, inside in zip(value.shape, shape, low, interior, strict=True):
         step = inside + 1
         # Element k comes to below + k * step; those that lie outside are cut off.
         first = max(0, -(below // step))
-        last = max(first, min(size, -((below - made) // step)))
+        last = max(first, min(size, -((below - end) // step)))
         where = below + first * step
         places.append((slice(first, last), slice(where, where + (last - first) * step, step)))
 
@@ -454,7 +436,7 @@ def padded(
 
 
 def _pad(op: Operation, settings: Settings) -> Function:
-    low, high, interior = (numbers_of(op, name) for name in _PADDING)
+    low, high, interior = (op.numbers(name) for name in _PADDING)
 
     def pad(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, fill = operands
@@ -490,7 +472,7 @@ def _verify_concatenate(op: Operation) -> str | None:
     found = same_elements(op)
     if found is not None:
         return found
-    axis, types = op.prop("dimension", at.IntegerAttr).value, operand_types(op)
+    axis, types = op.number("dimension"), operand_types(op)
     shapes = [shape_of(type_) for type_ in types]
     rank = len(shapes[0])
     if not rank:
@@ -519,7 +501,7 @@ def _verify_concatenate(op: Operation) -> str | None:
 
 
 def _concatenate(op: Operation, settings: Settings) -> Function:
-    axis = op.prop("dimension", at.IntegerAttr).value
+    axis = op.number("dimension")
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
         first = operands[0].shape
@@ -561,7 +543,7 @@ def indices(op: Operation, value: Value, profile: Profile) -> npt.NDArray[np.int
     if profile.index_sign == "by_type" or kind_of(element) is Kind.SIGNED or ty.width_of(element) > 32:
         return signed_numbers(op, value, "an index")
     signed = ty.with_element(value.type, ty.IntegerType(ty.width_of(element)))
-    return signed_numbers(op, Value(signed, value.bits, value.poison, value.open, value.origins), "an index")
+    return signed_numbers(op, retyped(value, signed), "an index")
 
 
 def _starts(
@@ -589,7 +571,7 @@ def _verify_dynamic_slice(op: Operation) -> str | None:
     found = _differ("operand, result", op.operands[0].type, op.results[0].type)
     if found is not None:
         return found
-    shape, sizes = shape_of(op.operands[0].type), numbers_of(op, "slice_sizes")
+    shape, sizes = shape_of(op.operands[0].type), op.numbers("slice_sizes")
     starts = len(op.operands) - 1
     if len(sizes) != starts:
         return Unprefixed(f"has mismatched number of slice sizes ({len(sizes)}) and number of start indices ({starts})")
@@ -609,7 +591,7 @@ def _verify_dynamic_slice(op: Operation) -> str | None:
 
 
 def _dynamic_slice(op: Operation, settings: Settings) -> Function:
-    sizes, type_ = numbers_of(op, "slice_sizes"), op.results[0].type
+    sizes, type_ = op.numbers("slice_sizes"), op.results[0].type
 
     def part(run: Run, operands: Operands) -> tuple[Any, ...]:
         starts = _starts(op, operands[1:], operands[0].shape, sizes, settings.profile)
@@ -673,7 +655,7 @@ stablehlo.op(
 
 
 def _verify_iota(op: Operation) -> str | None:
-    rank, axis = len(shape_of(op.results[0].type)), op.prop("iota_dimension", at.IntegerAttr).value
+    rank, axis = len(shape_of(op.results[0].type)), op.number("iota_dimension")
     if not rank:
         return Unprefixed("does not support scalars.")
     return Unprefixed("iota dimension cannot go beyond the output rank.") if axis >= rank else None
@@ -683,9 +665,8 @@ def _counted(op: Operation, count: int, element: ty.Type, settings: Settings) ->
     """Return the codes of 0, 1, 2, …"""
     numbers = np.arange(count, dtype=np.uint64)
     if isinstance(element, ty.ComplexType):
-        assert isinstance(element.element, ty.FloatType)
         real = _counted(op, count, element.element, settings)
-        return complex_numbers.of_parts(real, np.zeros_like(real), element.element.format)
+        return complex_numbers.of_parts(real, np.zeros_like(real), ty.float_format(element.element))
     if isinstance(element, ty.FloatType):
         return casts.from_integer(64, True, element.format, settings.profile).array(numbers).results[0]
     if isinstance(element, ty.UniformQuantizedType):
@@ -703,7 +684,7 @@ def counted(op: Operation, shape: tuple[int, ...], axis: int, type_: ty.Type, se
 
 
 def _iota(op: Operation, settings: Settings) -> Function:
-    axis, shape = op.prop("iota_dimension", at.IntegerAttr).value, shape_of(op.results[0].type)
+    axis, shape = op.number("iota_dimension"), shape_of(op.results[0].type)
     sizes = tuple(size or 0 for size in shape)
     return lambda run, operands: (counted(op, sizes, axis, made(op, sizes, settings), settings),)
 
@@ -760,7 +741,7 @@ def _bitcast_convert(op: Operation, settings: Settings) -> Function:
     def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
         (value,) = operands
         if one == other:
-            return (Value(type_, value.bits, value.poison, value.open, value.origins),)
+            return (retyped(value, type_),)
         # The first of the smaller elements holds the lowest bits.
         ratio, narrow, wide = max(one, other) // min(one, other), min(one, other), storage_dtype(max(one, other))
         shifts = np.arange(ratio, dtype=wide) * wide.type(narrow)
@@ -800,12 +781,12 @@ stablehlo.op(
 
 
 def _dimension_size(op: Operation, settings: Settings) -> Function:
-    axis, type_ = op.prop("dimension", at.IntegerAttr).value, op.results[0].type
+    axis, type_ = op.number("dimension"), op.results[0].type
     return lambda run, operands: (Value(type_, np.array(operands[0].shape[axis], np.uint32)),)
 
 
 def _verify_dimension_size(op: Operation) -> str | None:
-    axis, rank = op.prop("dimension", at.IntegerAttr).value, len(shape_of(op.operands[0].type))
+    axis, rank = op.number("dimension"), len(shape_of(op.operands[0].type))
     if axis >= rank:
         return Unprefixed(f"requires dimension attribute in range [0, {rank}); found ({axis})")
     return not_inferred(op, ty.TensorType((), ty.I32))

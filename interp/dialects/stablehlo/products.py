@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, made, picked
 from halfulp.interp.dialects.stablehlo.attributes import PRECISIONS
 from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE
-from halfulp.interp.dialects.stablehlo.loops import Loops, as_loops, map_of, shape_of_lane, zeros
-from halfulp.interp.dialects.stablehlo.moving import indices, made
+from halfulp.interp.dialects.stablehlo.loops import Loops, as_loops, shape_of_lane, zeros
+from halfulp.interp.dialects.stablehlo.moving import indices
 from halfulp.interp.dialects.stablehlo.quantized import between_casts
 from halfulp.interp.dialects.stablehlo.reducing import (
     loops_of_dot,
@@ -36,6 +36,7 @@ from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, St
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.attributes import map_of
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.run.frames import Run
@@ -146,7 +147,7 @@ def _torch_index_select(op: Operation, settings: Settings) -> Function:
     The first ``batch_dims`` dimensions of both operands are one; the others of the indices stand in the place of
     ``dim``.
     """
-    dim, batch = (op.prop(name, at.IntegerAttr).value for name in ("dim", "batch_dims"))
+    dim, batch = (op.number(name) for name in ("dim", "batch_dims"))
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         source, given = operands

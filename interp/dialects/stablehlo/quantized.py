@@ -14,7 +14,6 @@ from halfulp.fp_formats.formats import Codes
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.arith.ops import SELECTION
 from halfulp.interp.dialects.quant.ops import quantization_of
-from halfulp.interp.dialects.stablehlo.types import types_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -100,7 +99,7 @@ def of_elements(build: Build) -> Build:
     """
 
     def build_(op: Operation, settings: Settings) -> Kernel:
-        if not any_quantized(types_of(op)):
+        if not any_quantized(op.types):
             return build(op, settings)
         stored = _on_stored(op, settings)
         if stored is not None:
@@ -134,7 +133,7 @@ def of_f32(op: Operation) -> list[Quantization] | None:
     """Return the quantisations of operands and results if all are quantised f32, and not in blocks: these ops
     StableHLO's interpreter computes on stored integers. Else return None.
     """
-    types = [ty.element_type(type_) for type_ in types_of(op)]
+    types = [ty.element_type(type_) for type_ in op.types]
     covered = (
         isinstance(each, ty.UniformQuantizedType) and each.expressed == ty.F("f32") and each.block_sizes is None
         for each in types
@@ -153,7 +152,7 @@ def _on_stored(op: Operation, settings: Settings) -> Kernel | None:
         return None
     if op.name == "stablehlo.uniform_quantize":
         return semantics.stored_requantize(*found)
-    same = len(set(map(ty.element_type, types_of(op)))) == 1
+    same = len(set(map(ty.element_type, op.types))) == 1
     if op.name == "stablehlo.add":
         whole = all(each.axis is None for each in found)
         return semantics.stored_add(*found) if whole or (same and found[0].storage_width == 32) else None
@@ -213,7 +212,7 @@ def between_casts(evaluator: Any, on_stored: Callable[[Operation, Compiler], Ste
 
         return step_between(op, casts, on_numbers(op), back, compiler)
 
-    return PerOp(lambda op: OnRawSlots(compile_) if any_quantized(types_of(op)) else evaluator)
+    return PerOp(lambda op: OnRawSlots(compile_) if any_quantized(op.types) else evaluator)
 
 
 def step_between(

@@ -10,11 +10,11 @@ from typing import Any
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.elements import picked, replaced
+from halfulp.interp.dialects.elements import made, picked, replaced
 from halfulp.interp.dialects.stablehlo.attributes import PRECISION, attribute_of, fields, lists
 from halfulp.interp.dialects.stablehlo.chlo import EVERY, any_shape, chlo, enum_of_chlo
 from halfulp.interp.dialects.stablehlo.loops import CompiledLoops, with_body, zeros
-from halfulp.interp.dialects.stablehlo.moving import made, signed_numbers
+from halfulp.interp.dialects.stablehlo.moving import signed_numbers
 from halfulp.interp.dialects.stablehlo.reducing import (
     loops_of_dot,
     not_shaped,

@@ -38,7 +38,6 @@ from halfulp.interp.dialects.stablehlo.loops import (
     Loops,
     as_loops,
     converted,
-    map_of,
     neutral,
     on_arrays,
     only_op,
@@ -48,7 +47,7 @@ from halfulp.interp.dialects.stablehlo.loops import (
     with_elements,
     zeros,
 )
-from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded
+from halfulp.interp.dialects.stablehlo.moving import padded
 from halfulp.interp.dialects.stablehlo.quantized import any_quantized, between_casts, op_at, step_between
 from halfulp.interp.dialects.stablehlo.stored import product_of_stored
 from halfulp.interp.dialects.stablehlo.types import (
@@ -64,12 +63,12 @@ from halfulp.interp.dialects.stablehlo.types import (
     spelled_sizes,
     stablehlo,
     tensor,
-    types_of,
 )
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
+from halfulp.interp.ir.attributes import map_of
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
@@ -102,8 +101,9 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
     if p.take("applies"):
         short = p.pos
         if p.tokens[short] not in _COMPACT:
-            p.error(
-                f"custom op '{definition.name}' expected the inner-op to be a commutative binary-op from the "
+            p.wrong(
+                definition.name,
+                "expected the inner-op to be a commutative binary-op from the "
                 "stablehlo dialect, with zero region, producing single result",
                 start,
             )
@@ -115,16 +115,9 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
     attributes = p.optional_dictionary()
     p.expect(":")
     type_ = p.function_type()
-    count = len(inputs) + len(inits)
-    if len(type_.inputs) != count:
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {count} operands and "
-            f"{len(type_.inputs)} types",
-            start,
-        )
-    operands = [p.use(token, each) for token, each in zip((*inputs, *inits), type_.inputs, strict=True)]
+    operands = p.uses(definition.name, (*inputs, *inits), type_.inputs, start)
     if not type_.inputs:
-        p.error(f"custom op '{definition.name}' input types missing in reduce-op function type", start)
+        p.wrong(definition.name, "input types missing in reduce-op function type", start)
     if short is not None:
         region = Region([_short_body(p, short, ty.TensorType((), ty.element_type(type_.inputs[0])))])
     else:
@@ -172,7 +165,7 @@ def _short_name(op: Operation) -> str | None:
         return None
     inner, end = block.operations
     element = ty.TensorType((), ty.element_type(op.operands[0].type))
-    types = {value.type for value in (*inner.operands, *inner.results)}
+    types = set(inner.types)
     plain = inner.name in _COMPACT and not inner.attributes and list(inner.operands) == list(block.arguments)
     return inner.name if plain and list(end.operands) == list(inner.results) and types == {element} else None
 
@@ -211,12 +204,12 @@ def verify_alike(op: Operation) -> Unprefixed | None:
 
 def kept_sizes(op: Operation) -> list[int]:
     """Return the numbers of the dimensions that are left after a reduction."""
-    dimensions, shape = numbers_of(op, "dimensions"), ty.shape_of(op.operands[0].type) or ()
+    dimensions, shape = op.numbers("dimensions"), ty.shape_of(op.operands[0].type) or ()
     return [axis for axis in range(len(shape)) if axis not in dimensions]
 
 
 def _verify_reduce(op: Operation) -> str | None:
-    dimensions = numbers_of(op, "dimensions")
+    dimensions = op.numbers("dimensions")
     shape = ty.shape_of(op.operands[0].type) or ()
     found = verify_alike(op)
     if found is not None:
@@ -244,7 +237,7 @@ def _verify_reduced(op: Operation) -> str | None:
 
 
 def _reduce(op: Operation, profile: Profile) -> Loops:
-    half, reduced = len(op.operands) // 2, set(numbers_of(op, "dimensions"))
+    half, reduced = len(op.operands) // 2, set(op.numbers("dimensions"))
     rank = len(ty.shape_of(op.operands[0].type) or ())
     every = [Dimension(axis) for axis in range(rank)]
     kept = [axis for axis in range(rank) if axis not in reduced]
@@ -275,7 +268,7 @@ class _InBlocks:
     """A reduce, compiled, that combines the elements of blocks first, and then the results of the blocks."""
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:
-        self._op, self._reduced = op, numbers_of(op, "dimensions")
+        self._op, self._reduced = op, op.numbers("dimensions")
         profile, block = compiler.settings.profile, body_of(op)
         self._last = CompiledLoops(op, _reduce(op, profile), compiler)
         # The dimensions of the blocks, and then those of the places in a block.
@@ -356,7 +349,7 @@ def _verify_map_body(op: Operation) -> str | None:
     found = verify_computation(body_of(op), types)
     if found is not None:
         return found
-    dimensions = numbers_of(op, "dimensions")
+    dimensions = op.numbers("dimensions")
     if dimensions != tuple(range(len(dimensions))):
         return Unprefixed(
             f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}"
@@ -526,7 +519,7 @@ def _verify_dot_general(op: Operation) -> str | None:
         if problem is not None:
             return Unprefixed(problem)
     batching, others, contracting, more = _axes(op)
-    left, right, result = types_of(op)
+    left, right, result = op.types
     shapes = [ty.shape_of(type_) or () for type_ in (left, right)]
     found = verify_precision(op) or verify_dimensions_of_dot(shapes, (batching, others), (contracting, more))
     if found is not None:

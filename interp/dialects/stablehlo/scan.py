@@ -16,7 +16,7 @@ from halfulp.interp.dialects.regions import parenthesised
 from halfulp.interp.dialects.stablehlo.attributes import COUNT
 from halfulp.interp.dialects.stablehlo.bodies import arguments_of, body_of, returned
 from halfulp.interp.dialects.stablehlo.chlo import EVERY, any_shape, chlo
-from halfulp.interp.dialects.stablehlo.forms import read_integer, wrong
+from halfulp.interp.dialects.stablehlo.forms import read_integer
 from halfulp.interp.dialects.stablehlo.loops import zeros
 from halfulp.interp.dialects.stablehlo.types import not_inferred, operand_types, sizes_fit, types_fit
 from halfulp.interp.ir import attributes as at
@@ -30,15 +30,11 @@ from halfulp.interp.values.value import Value
 _RESULT_SEGMENTS = "resultSegmentSizes"
 
 
-def _segments(op: Operation, name: str) -> tuple[int, ...]:
-    return op.prop(name, at.DenseArrayAttr).values
-
-
 def _verify_scan(op: Operation) -> str | None:
-    count, dim = _segments(op, SEGMENTS)[0], op.prop("dimension", at.IntegerAttr).value
-    if not count and not _segments(op, _RESULT_SEGMENTS)[0]:
+    count, dim = op.numbers(SEGMENTS)[0], op.number("dimension")
+    if not count and not op.numbers(_RESULT_SEGMENTS)[0]:
         return "at least one of inputs or outputs must be present"
-    size = op.prop("scan_dim_size", at.IntegerAttr).value if "scan_dim_size" in op.properties else None
+    size = op.number("scan_dim_size") if "scan_dim_size" in op.properties else None
     types = operand_types(op)
     for index, type_ in enumerate(types[:count]):
         if ty.shape_of(type_) is None:
@@ -62,12 +58,12 @@ def _verify_scan(op: Operation) -> str | None:
 
 
 def _verify_scanned(op: Operation) -> str | None:
-    carried, dim = _segments(op, SEGMENTS)[1], op.prop("dimension", at.IntegerAttr).value
+    carried, dim = op.numbers(SEGMENTS)[1], op.number("dimension")
     types = returned(body_of(op))
     if len(types) < carried:
         return Unprefixed(f"ScanOp body must return at least {carried} values (carries)")
-    size = op.prop("scan_dim_size", at.IntegerAttr).value if "scan_dim_size" in op.properties else None
-    for type_ in operand_types(op)[: _segments(op, SEGMENTS)[0]]:
+    size = op.number("scan_dim_size") if "scan_dim_size" in op.properties else None
+    for type_ in operand_types(op)[: op.numbers(SEGMENTS)[0]]:
         size = (ty.shape_of(type_) or ())[dim] if size is None else size
     expected = []
     for index, type_ in enumerate(types):
@@ -84,9 +80,9 @@ def _scan(op: Operation, compiler: Compiler) -> Action:
     """Make the action of scan. The body gets, for each index of the dimension, the part of each input there, and the
     values that it gave the time before; what else it gives is the part of the outputs there.
     """
-    (count, carried), dim = _segments(op, SEGMENTS), op.prop("dimension", at.IntegerAttr).value
+    (count, carried), dim = op.numbers(SEGMENTS), op.number("dimension")
     backwards = op.properties.get("is_reverse") == at.BoolAttr(True)
-    written = op.prop("scan_dim_size", at.IntegerAttr).value if "scan_dim_size" in op.properties else None
+    written = op.number("scan_dim_size") if "scan_dim_size" in op.properties else None
     block = body_of(op)
     operands, results, arguments = (compiler.slots(each) for each in (op.operands, op.results, block.arguments))
     outputs = op.results[: len(results) - carried]
@@ -160,10 +156,10 @@ def _parse_scan(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
     p.expect(":")
     type_ = p.function_type()
     if len(type_.inputs) != len(inputs) + len(inits):
-        wrong(p, definition.name, "operand types must match the number of inputs and inits", at_)
+        p.wrong(definition.name, "operand types must match the number of inputs and inits", at_)
     made = len(type_.results) - len(inits)
     if made < 0:
-        wrong(p, definition.name, "not enough result types to cover the required carries", at_)
+        p.wrong(definition.name, "not enough result types to cover the required carries", at_)
     for name, sizes in ((SEGMENTS, (len(inputs), len(inits))), (_RESULT_SEGMENTS, (made, len(inits)))):
         properties[name] = at.DenseArrayAttr(ty.I32, sizes)
     move_inherent(definition, properties, attributes)
@@ -173,12 +169,12 @@ def _parse_scan(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
 
 
 def _print_scan(printer: OpPrinter, op: Operation) -> str:
-    count = _segments(op, SEGMENTS)[0]
+    count = op.numbers(SEGMENTS)[0]
     names = list(map(printer.name, op.operands))
     left_out = ("dimension", SEGMENTS, _RESULT_SEGMENTS)
     shown = {name: value for name, value in op.properties.items() if name not in left_out} | op.attributes
     text = f"({', '.join(names[:count])}) inits ({', '.join(names[count:])}) dimension="
-    text += f"{op.prop('dimension', at.IntegerAttr).value} "
+    text += f"{op.number('dimension')} "
     text += f" attributes {printer.dictionary(shown)}" if shown else ""
     types = ty.FunctionType(tuple(operand_types(op)), tuple(result.type for result in op.results))
     return f"{text} {printer.region(op.regions[0], op)} : {printer.type(types)}"
@@ -199,7 +195,7 @@ chlo.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS, d.Trait.ISOLATED_FROM_ABOVE),
     named_arguments=lambda op: [
-        "input" if index < _segments(op, SEGMENTS)[0] else "carry" for index in range(len(op.operands))
+        "input" if index < op.numbers(SEGMENTS)[0] else "carry" for index in range(len(op.operands))
     ],
     verify=_verify_scan,
     verify_regions=_verify_scanned,

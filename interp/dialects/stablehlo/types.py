@@ -349,8 +349,7 @@ UI32_TENSOR = _tensor_of_exactly(ty.IntegerType(32, "unsigned"), "32-bit unsigne
 
 def shapes_fit(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether two tensors may have the same shape at run time."""
-    first, second = ty.shape_of(one), ty.shape_of(other)
-    return first is None or second is None or sizes_agree(first, second)
+    return sizes_agree(ty.shape_of(one), ty.shape_of(other))
 
 
 def sizes_fit(one: int | None, other: int | None) -> bool:
@@ -400,11 +399,6 @@ def listed(types: Sequence[ty.Type]) -> str:
 def shown_sizes(type_: ty.Type) -> tuple[int, ...]:
     """Return the sizes of a tensor as numbers in StableHLO's messages: -2^63 for a size that is not known."""
     return tuple([-(1 << 63) if size is None else size for size in ty.shape_of(type_) or ()])
-
-
-def types_of(op: Operation) -> list[ty.Type]:
-    """Return the types of all operands and results."""
-    return [value.type for value in (*op.operands, *op.results)]
 
 
 def operand_types(op: Operation) -> list[ty.Type]:
@@ -485,7 +479,7 @@ def merged(types: Sequence[ty.Type], merge: Merge) -> ty.Type | Unprefixed:
 
 def same_elements(op: Operation) -> str | None:
     """Return an error message unless all operands and results have the same element type."""
-    first, *others = map(ty.element_type, types_of(op))
+    first, *others = map(ty.element_type, op.types)
     return (
         None
         if all(other == first for other in others)
@@ -495,7 +489,7 @@ def same_elements(op: Operation) -> str | None:
 
 def compatible_elements(op: Operation) -> str | None:
     """Return an error message unless the element types of all operands and results are compatible."""
-    first, *others = map(ty.element_type, types_of(op))
+    first, *others = map(ty.element_type, op.types)
     if all(elements_fit(first, other) for other in others):
         return None
     return "requires compatible element types for all operands and results"
@@ -507,7 +501,7 @@ def same_shape(op: Operation) -> str | None:
         return "expected 1 or more operands, but found 0"
     if not op.results:
         return "expected 1 or more results, but found 0"
-    first, *others = types_of(op)
+    first, *others = op.types
     if all(shapes_fit(first, other) for other in others):
         return None
     return "requires the same shape for all operands and results"
@@ -515,7 +509,7 @@ def same_shape(op: Operation) -> str | None:
 
 def elementwise_shape(op: Operation) -> str | None:
     """Return an error message as `same_shape` does, in MLIR's words for elementwise ops."""
-    first, *others = types_of(op)
+    first, *others = op.types
     if all(shapes_fit(first, other) for other in others):
         return None
     return "all non-scalar operands/results must have the same shape and base type"
@@ -525,7 +519,7 @@ def compatible(op: Operation) -> str | None:
     """Return an error message unless the types of all operands and results are compatible, and the shape of the result
     agrees with what all operands together say.
     """
-    first, *others = types_of(op)
+    first, *others = op.types
     if not all(types_fit(first, other) for other in others):
         return "requires compatible types for all operands and results"
     expected = merged(operand_types(op), most_specific)
@@ -540,15 +534,3 @@ def not_inferred(op: Operation, *expected: ty.Type) -> str | None:
     if all_fit(expected, found):
         return None
     return f"inferred type(s) {listed(expected)} are incompatible with return type(s) of operation {listed(found)}"
-
-
-Rule = Callable[[Operation], str | None]
-
-
-def rules(*checks: Rule) -> Rule:
-    """Return the rule that all of these rules hold. The message is that of the first one that does not."""
-
-    def check(op: Operation) -> str | None:
-        return next((found for each in checks if (found := each(op)) is not None), None)
-
-    return check

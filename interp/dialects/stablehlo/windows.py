@@ -29,7 +29,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 )
 from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
-from halfulp.interp.dialects.stablehlo.forms import read_integer, read_integers, read_rest, wrong
+from halfulp.interp.dialects.stablehlo.forms import read_integer, read_integers, read_rest
 from halfulp.interp.dialects.stablehlo.loops import (
     CompiledLoops,
     Loops,
@@ -37,7 +37,6 @@ from halfulp.interp.dialects.stablehlo.loops import (
     body_of_function,
     converted,
     has_neutral,
-    map_of,
     neutral,
     shape_of_lane,
     spread,
@@ -46,7 +45,7 @@ from halfulp.interp.dialects.stablehlo.loops import (
     with_elements,
     zeros,
 )
-from halfulp.interp.dialects.stablehlo.moving import axis_of, numbers_of, padded, padded_size, signed_numbers
+from halfulp.interp.dialects.stablehlo.moving import axis_of, padded, padded_size, signed_numbers
 from halfulp.interp.dialects.stablehlo.quantized import any_quantized, between_casts
 from halfulp.interp.dialects.stablehlo.reducing import (
     halves_of,
@@ -72,6 +71,7 @@ from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, St
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
+from halfulp.interp.ir.attributes import map_of
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, Region, SSAValue, undefined
@@ -146,7 +146,7 @@ def optional_numbers(op: Operation, name: str, rank: int, default: int = 1) -> t
     """Return the numbers of an array property, one for each dimension. If the property is absent or empty, each is
     ``default``.
     """
-    return (numbers_of(op, name) if name in op.properties else ()) or (default,) * rank
+    return (op.numbers(name) if name in op.properties else ()) or (default,) * rank
 
 
 def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -188,7 +188,7 @@ def verify_window(
     """
     rank, padding = len(sizes), op.properties.get("padding")
     reversal = op.properties.get("window_reversal")
-    counts = [(_FACTORS[name][0], len(numbers_of(op, name))) for name in names if name in op.properties]
+    counts = [(_FACTORS[name][0], len(op.numbers(name))) for name in names if name in op.properties]
     if isinstance(padding, at.DenseElementsAttr):
         paddings = (ty.shape_of(padding.type) or (0,))[0]
     counts.append(("padding-entries", paddings or 0))
@@ -224,7 +224,7 @@ def places_of(window: Window, shape: Sequence[int | None], unknown: Sequence[int
 
 def _reduce_window(op: Operation, compiler: Compiler) -> CompiledLoops:
     half, block = len(op.operands) // 2, body_of(op)
-    sizes = numbers_of(op, "window_dimensions")
+    sizes = op.numbers("window_dimensions")
     rank = len(sizes)
     window = Window.of(op, sizes, *_DILATED)
     places, elements = ([Dimension(start + axis) for axis in range(rank)] for start in (0, rank))
@@ -269,7 +269,7 @@ def _reduce_window(op: Operation, compiler: Compiler) -> CompiledLoops:
 
 def _verify_reduce_window(op: Operation) -> str | None:
     inputs, inits = halves_of(op)
-    sizes = numbers_of(op, "window_dimensions")
+    sizes = op.numbers("window_dimensions")
     if not inputs:
         return Unprefixed("requires at least 1 input value")
     found = verify_alike(op) or verify_padding(op)
@@ -287,7 +287,7 @@ def _verify_reduce_window(op: Operation) -> str | None:
 
 def _verify_reduced(op: Operation) -> str | None:
     inputs, _ = halves_of(op)
-    window = Window.of(op, numbers_of(op, "window_dimensions"), *_DILATED)
+    window = Window.of(op, op.numbers("window_dimensions"), *_DILATED)
     expected = [
         tensor(
             places_of(window, ty.shape_of(given) or ()),
@@ -388,10 +388,6 @@ def _layouts(op: Operation) -> tuple[Layout, Layout, Layout]:
     )  # type: ignore[return-value]
 
 
-def _count(op: Operation, name: str) -> int:
-    return op.prop(name, at.IntegerAttr).value
-
-
 def _grouped(value: Value, layout: Layout, groups: int, axis: int, flipped: Sequence[int] = ()) -> Value:
     """Return an array with the dimensions [group, first, second, *spatial]. ``axis``: 0 or 1, for the one of first and
     second that the groups divide. ``flipped``: the numbers of the spatial dimensions to turn around.
@@ -426,7 +422,7 @@ def _convolution(op: Operation, profile: Profile) -> Loops:
     """Return the loops of convolution, or of dynamic_conv, whose third operand gives the padding."""
     left, right, made = _layouts(op)
     spatial = len(left.spatial)
-    features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
+    features, batches = op.number("feature_group_count"), op.number("batch_group_count")
     groups = max(features, batches)
     sizes = ty.shape_of(op.operands[1].type) or ()
     written = Window.of(op, tuple(sizes[k] or 0 for k in right.spatial), *_CONVOLVED)
@@ -510,13 +506,13 @@ def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
     def pair() -> tuple[int, ...]:
         found = read_integers(p, name)
         if len(found) != 2:
-            wrong(p, name, f"Expected array with 2 elements, got {len(found)} elements instead")
+            p.wrong(name, f"Expected array with 2 elements, got {len(found)} elements instead")
         return found
 
     while p.tokens[p.pos] != "}":
         word = kinds.identifier(p)
         if word in seen or word not in (*_WINDOW_LISTS, "pad", "reverse"):
-            wrong(p, name, f"Unexpected keyword {word}")
+            p.wrong(name, f"Unexpected keyword {word}")
         seen.add(word)
         p.expect("=")
         if word == "pad":
@@ -545,8 +541,7 @@ def _read_flag(p: OpParser, name: str) -> bool:
 
 
 def _print_convolution(printer: OpPrinter, op: Operation) -> str:
-    numbers = op.properties["dimension_numbers"]
-    assert isinstance(numbers, DialectAttr)
+    numbers = op.prop("dimension_numbers", DialectAttr)
     parts = []
     for word, name in (
         ("stride", "window_strides"),
@@ -597,7 +592,7 @@ def _verify_layouts(op: Operation) -> Unprefixed | None:
 def _verify_groups(op: Operation) -> Unprefixed | None:
     """Check the sizes of the dimensions that are not spatial against the numbers of groups."""
     left, right, _ = _layouts(op)
-    features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
+    features, batches = op.number("feature_group_count"), op.number("batch_group_count")
     if batches > 1 and features > 1:
         return Unprefixed(
             f"expects batch_group_count and feature_group_count not to be both greater than 1. Got {batches} and "
@@ -678,7 +673,7 @@ def _verify_convolution(op: Operation) -> str | None:
     found = verify_padding(op) or verify_window(op, kernel, *_CONVOLVED)
     if found is not None:
         return found
-    batch, groups = one[left.first], _count(op, "batch_group_count")
+    batch, groups = one[left.first], op.number("batch_group_count")
     window = Window.of(op, tuple(size or 0 for size in kernel), *_CONVOLVED)
     places = places_of(window, [one[k] for k in left.spatial], kernel)
     sizes = {

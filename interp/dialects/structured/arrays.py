@@ -81,7 +81,7 @@ class Scalars:
 
 
 def _scalar(step: Step) -> Compute | None:
-    types = [value.type for value in (*step.op.operands, *step.op.results)]
+    types = step.op.types
     if len(step.results) != 1 or not all(map(is_plain, types)):
         return None
     if step.op.name in ("arith.select", "stablehlo.select"):
@@ -187,7 +187,7 @@ class OnArrays:
             return None
         if step.operands.count(accumulator) != 1 or accumulator in others:
             return None
-        types = {value.type for value in (*step.op.operands, *step.op.results)}
+        types = set(step.op.types)
         if len(types) != 1:
             return None
         order = self._settings.profile.reduction_order

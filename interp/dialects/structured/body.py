@@ -10,9 +10,7 @@ import numpy as np
 
 from halfulp.interp.dialects.structured.space import Block, Space
 from halfulp.interp.dialects.structured.structure import Structure, is_point
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.ir.types import code_layout, spell_shape
 from halfulp.interp.run.chains import SHORTEST, Chain, can_join_as_scalars
@@ -184,7 +182,7 @@ def _elementwise(step: PointwiseStep, operands: tuple[int, ...]) -> Compute:
 
 
 def _index(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
-    dimension = narrowed(op.properties["dim"], at.IntegerAttr).value
+    dimension = op.number("dim")
 
     def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:
         space, block, _ = part

@@ -13,7 +13,6 @@ from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 
@@ -113,7 +112,7 @@ def written_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
 
 def written_iterators(op: Operation) -> tuple[int, ...]:
     """Return the iterators that the property ``iterator_types`` has."""
-    iterators = narrowed(op.properties["iterator_types"], at.ArrayAttr)
+    iterators = op.prop("iterator_types", at.ArrayAttr)
     return tuple(each.value for each in iterators.elements if isinstance(each, EnumAttr))
 
 

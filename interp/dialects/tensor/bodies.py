@@ -22,7 +22,7 @@ from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.lanes import lanes_of, over_lanes
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 Point = tuple[int, ...]
 OnDone = Callable[[Frame, list[Any]], Segment | None]
@@ -201,7 +201,7 @@ def pad(op: Operation, compiler: Compiler) -> Action:
         padded, low = place_of(whole.shape, operands)
         place = tuple([slice(a, a + size) for a, size in zip(low, whole.shape, strict=True)])
         if not elements:
-            return (Value(type_, whole.bits, whole.poison, whole.open, whole.origins),)
+            return (retyped(whole, type_),)
         if body.constant:
             around = spread(elements[0], padded, type_)
         else:

@@ -14,11 +14,11 @@ from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.operations import Operation, Rule, undefined
 from halfulp.interp.ir.types import shape_conflict, spell_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 # --- types ------------------------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ def _fits(one: ty.Shape | None, other: ty.Shape | None) -> bool:
     return one is None or other is None or sizes_agree(one, other)
 
 
-def _castable(same_element: Callable[[ty.Type, ty.Type], bool]) -> Callable[[Operation], str | None]:
+def _castable(same_element: Callable[[ty.Type, ty.Type], bool]) -> Rule:
     def verify(op: Operation) -> str | None:
         source, target = op.operands[0].type, op.results[0].type
         if _fits(ty.shape_of(source), ty.shape_of(target)) and same_element(
@@ -53,7 +53,7 @@ def cast(op: Operation, settings: Settings) -> Function:
         conflict = shape_conflict(type_, value.shape, settings.vscale)
         if conflict:
             raise undefined(op, conflict)
-        return (Value(type_, value.bits, value.poison, value.open, value.origins),)
+        return (retyped(value, type_),)
 
     return retype
 
@@ -125,10 +125,8 @@ def concat(op: Operation, settings: Settings) -> Function:
 def is_list_of_sizes(type_: ty.Type) -> bool:
     """Tell whether a type is that of the operand ``shape`` of tensor.reshape."""
     shape, element = ty.shape_of(type_), ty.element_type(type_)
-    signless = isinstance(element, ty.IntegerType) and element.signedness == "signless"
-    return (
-        isinstance(type_, ty.TensorType) and len(shape or ()) == 1 and (signless or isinstance(element, ty.IndexType))
-    )
+    sizes = ty.is_signless(element) or isinstance(element, ty.IndexType)
+    return isinstance(type_, ty.TensorType) and len(shape or ()) == 1 and sizes
 
 
 def verify_reshape(op: Operation) -> str | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.elements import Operands, rearranged
-from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.regions import while_loop, yielded
 from halfulp.interp.dialects.tosa.attributes import INDEX_ELEMENTS, TYPE_ATTR
 from halfulp.interp.dialects.tosa.evaluating import checked
 from halfulp.interp.dialects.tosa.forms import (
@@ -20,12 +19,12 @@ from halfulp.interp.dialects.tosa.forms import (
     Form,
     type_of_variable,
 )
-from halfulp.interp.dialects.tosa.rules import Rule, declare, mismatch, mismatches, resolvable
+from halfulp.interp.dialects.tosa.rules import declare, mismatch, mismatches, resolvable
 from halfulp.interp.dialects.tosa.types import I1_TENSOR, TENSOR
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Block, Operation, SSAValue, is_symbol_table, undefined
+from halfulp.interp.ir.operations import Block, Operation, Rule, SSAValue, is_symbol_table, undefined
 from halfulp.interp.ir.types import shape_conflict
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, decided
@@ -122,35 +121,6 @@ def _choosing(op: Operation, compiler: Compiler) -> Action:
     return choose
 
 
-def _repeating(op: Operation, compiler: Compiler) -> Action:
-    resume = compiler.resume(op)
-    condition, body = (compiler.block(region.blocks[0]) for region in op.regions)
-    terminator = op.regions[0].blocks[0].operations[-1]
-    # The values of this round: the condition may change neither them nor what the body gets.
-    state = compiler.slots(op.results)
-    finish, enter = resume(state), moves(state, body.arguments)
-
-    def deciding(sources: Sequence[int]) -> Action:
-        (decision,) = sources
-
-        def decide(frame: Frame) -> Segment | None:
-            slots = frame.slots
-            if not decided(slots[decision], terminator):
-                return finish(frame)
-            for step in enter:
-                step(slots)
-            return body
-
-        return decide
-
-    def again(sources: Sequence[int]) -> Action:
-        return passing((*moves(sources, state), *moves(state, condition.arguments)), condition)
-
-    compiler.region(op.regions[0], deciding)
-    compiler.region(op.regions[1], again)
-    return again(compiler.slots(op.operands))
-
-
 declare(
     "cond_if",
     IF,
@@ -173,7 +143,7 @@ declare(
     results=(d.variadic("output_list", TENSOR),),
     regions=(d.RegionSlot("cond_graph"), d.RegionSlot("body_graph")),
     traits=(d.Trait.SINGLE_BLOCK,),
-    evaluate=OnFrames(_repeating, no_lanes=True),
+    evaluate=OnFrames(while_loop, no_lanes=True),
 )
 
 # --- variables --------------------------------------------------------------------------------------------------------

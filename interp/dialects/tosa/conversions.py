@@ -10,6 +10,7 @@ import numpy as np
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.tosa.attributes import BLOCK_SIZE, ROUNDING_MODE, flag
 from halfulp.interp.dialects.tosa.blocks import block_size, cast_from, cast_to
 from halfulp.interp.dialects.tosa.evaluating import Element, elementwise, unsupported
@@ -23,7 +24,6 @@ from halfulp.interp.dialects.tosa.types import (
     SCALAR_INT_OR_FLOAT,
     SHIFTS,
     TENSOR,
-    fit,
     has_width,
     shape,
     stored,
@@ -186,13 +186,13 @@ def _blocks_fit(op: Operation, data: SSAValue, scale: SSAValue, side: str) -> st
     sizes, scales, block = shape(data), shape(scale), block_size(op)
     if sizes is None or scales is None:
         return None
-    if len(sizes) != len(scales) or not fit(sizes[:-1], scales[:-1]):
+    if len(sizes) != len(scales) or not sizes_agree(sizes[:-1], scales[:-1]):
         return (
             f"require compatible shapes for {side}_data ('{data.type}') and {side}_scale ('{scale.type}') except for "
             "the last dimension"
         )
     last = sizes[-1]
-    if last is not None and not fit((last // block,), scales[-1:]):
+    if last is not None and not sizes_agree((last // block,), scales[-1:]):
         return (
             f"expect last dimension of {side}_scale ({scales[-1]}) to be equal to last dimension of {side}_data / "
             f"block_size ({last // block})"
@@ -202,7 +202,7 @@ def _blocks_fit(op: Operation, data: SSAValue, scale: SSAValue, side: str) -> st
 
 def _divided(op: Operation) -> str | None:
     data, made = op.operands[0], op.results[0]
-    if not fit(shape(data), shape(made)):
+    if not sizes_agree(shape(data), shape(made)):
         return f"require compatible shapes for input_data ('{data.type}') and output_data ('{made.type}')"
     sizes, block = shape(data), block_size(op)
     if sizes is not None and sizes[-1] is not None and sizes[-1] % block:

@@ -11,6 +11,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands, picked
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.tosa.attributes import NAN_PROPERTY, NUMBER_ATTR, ROUNDING_MODE, flag
 from halfulp.interp.dialects.tosa.evaluating import (
     Element,
@@ -27,9 +28,7 @@ from halfulp.interp.dialects.tosa.evaluating import (
 )
 from halfulp.interp.dialects.tosa.forms import Form
 from halfulp.interp.dialects.tosa.rules import (
-    Rule,
     alike,
-    all_of,
     broadcastable,
     constant,
     declare,
@@ -56,15 +55,13 @@ from halfulp.interp.dialects.tosa.types import (
     TENSOR,
     TENSOR_1D,
     Sizes,
-    fit,
     shape,
     stored,
-    types_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.operations import Operation, Rule, all_of, undefined
 from halfulp.interp.run.elementwise import chosen_marks
 from halfulp.interp.run.evaluators import Elementwise, OnValues
 from halfulp.interp.run.frames import Run
@@ -350,7 +347,7 @@ def _negated(op: Operation) -> str | None:
     found = alike(value, result)
     if found is not None:
         return found
-    if not fit(shape(value), shape(result)):
+    if not sizes_agree(shape(value), shape(result)):
         return "requires the same shape for input1 and output"
     return (
         has_element_of(value, zero, "expect both input1 and its zero point are the same element type")
@@ -468,7 +465,7 @@ declare(
 def _multiplied(op: Operation) -> str | None:
     one, other, shift = op.operands
     (result,) = op.results
-    elements = [ty.element_type(type_) for type_ in types_of(op)]
+    elements = [ty.element_type(type_) for type_ in op.types]
     made = elements[3]
     if isinstance(made, ty.IntegerType):
         if not isinstance(elements[0], ty.IntegerType) or elements[0] != elements[1]:

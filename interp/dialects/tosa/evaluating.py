@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.dialects.elements import Function, Operands, rearranged
+from halfulp.interp.dialects.elements import Function, Operands, made, rearranged
 from halfulp.interp.dialects.tosa.types import is_quantized
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
-from halfulp.interp.ir.types import shape_conflict, spell_shape
+from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.values.value import Value
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile
@@ -39,8 +39,7 @@ class Element(NamedTuple):
     @property
     def format(self) -> Any:
         """The format of a float."""
-        assert isinstance(self.type, ty.FloatType)
-        return self.type.format
+        return ty.float_format(self.type)
 
     @property
     def reading(self) -> Reading:
@@ -125,14 +124,10 @@ def common_shape(op: Operation, values: Sequence[Value]) -> tuple[int, ...]:
 
 
 def checked(op: Operation, shape: tuple[int, ...], settings: Settings, number: int = 0) -> ty.Type:
-    """Return the type of a result whose shape is now known. Raises UndefinedBehavior if the type in the program has
-    another shape, and LimitExceeded.
+    """Return the type of a result whose shape is now known, with this shape. Raises UndefinedBehavior and LimitExceeded
+    as `made`.
     """
-    type_ = op.results[number].type
-    conflict = shape_conflict(type_, shape, settings.vscale)
-    if conflict:
-        raise undefined(op, conflict)
-    check_allocation(type_, shape, settings)
+    type_ = made(op, shape, settings, number)
     return ty.TensorType(shape, ty.element_type(type_)) if ty.is_dynamic(type_) else type_
 
 
@@ -157,7 +152,7 @@ def elementwise(build: Build, alone: int = 0) -> PerOp:
                 step = steps[len(shape)] = part(op, kernel, types, of_any_shape(made, len(shape)), settings)
             given = [spread_to(value, shape, type_) for value, type_ in zip(operands, types, strict=True)]
             (result,) = step.run(run, tuple(given))
-            return (Value(made, result.bits, result.poison, result.open, result.origins),)
+            return (retyped(result, made),)
 
         return run_op
 

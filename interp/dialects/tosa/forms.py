@@ -14,13 +14,21 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import CustomForm
 from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.dialects.regions import assignments, print_assignments, trailing_dictionary, types_text
+from halfulp.interp.dialects.regions import (
+    assignments,
+    loop_regions,
+    loop_type,
+    print_assignments,
+    print_while,
+    trailing_dictionary,
+    types_text,
+)
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.text.directives import PropertyForm, property_form
-from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 # --- the form of most ops ---------------------------------------------------------------------------------------------
 
@@ -60,13 +68,7 @@ class Form:
         if p.tokens[p.pos] != "(":
             p.wrong_token("expected '('")
         type_ = p.function_type()
-        if len(type_.inputs) != len(tokens):
-            p.error(
-                f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
-                f"and {len(type_.inputs)} types",
-                tokens[0] if tokens else at_,
-            )
-        operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
+        operands = p.uses(definition.name, tokens, type_.inputs, tokens[0] if tokens else at_)
         return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
 
     def _dictionary(self, p: OpParser, definition: d.OpDefinition) -> dict[str, at.Attribute]:
@@ -85,10 +87,7 @@ class Form:
                 p.pos += 2
                 if value not in enum.cases:
                     what = "resize mode" if word == "mode" else word
-                    p.error(
-                        f"custom op '{definition.name}' invalid {what} value: {value}",
-                        hint=p.similar(value, enum.cases),
-                    )
+                    p.wrong(definition.name, f"invalid {what} value: {value}", hint=p.similar(value, enum.cases))
                 p.pos += 1
                 entries[word] = enum.attribute(enum.cases[value])
             else:
@@ -157,25 +156,6 @@ def _forms_of(definition: d.OpDefinition, names: Sequence[str]) -> dict[str, Pro
 # --- control ----------------------------------------------------------------------------------------------------------
 
 
-def _function_type(p: OpParser, definition: d.OpDefinition, count: int) -> ty.FunctionType:
-    """Read the types of the operands and results of a control op."""
-    at_ = p.pos
-    type_ = p.type()
-    if not isinstance(type_, ty.FunctionType):
-        p.error(
-            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.function, but found "
-            f"'{type_}'",
-            at_,
-        )
-    if len(type_.inputs) != count:
-        p.error(
-            f"custom op '{definition.name}' expected as many input types as operands (expected {count} got "
-            f"{len(type_.inputs)})",
-            at_,
-        )
-    return type_
-
-
 def _read_if(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
     tokens, given = [p.operand_token()], list[int]()
     listed = p.tokens[p.pos] == "("
@@ -185,7 +165,7 @@ def _read_if(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
     types = [p.type()]
     results: Sequence[ty.Type]
     if listed:
-        type_ = _function_type(p, definition, len(given))
+        type_ = loop_type(p, definition, len(given), p.pos)
         types, results = [*types, *type_.inputs], type_.results
     else:
         results = p.function_results() if p.take("->") else ()
@@ -214,27 +194,14 @@ def _print_if(printer: OpPrinter, op: Operation) -> str:
 def _read_while(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
     names, given = assignments(p) if p.tokens[p.pos] == "(" else ([], [])
     p.expect(":")
-    type_ = _function_type(p, definition, len(given))
-    operands = [p.use(token, each) for token, each in zip(given, type_.inputs, strict=True)]
-    arguments = [Argument(token, each, None) for token, each in zip(names, type_.inputs, strict=True)]
-    condition = p.region(definition.name, arguments)
-    p.keyword(definition, "do")
-    regions = [condition, p.region(definition.name)]
+    type_ = loop_type(p, definition, len(given), p.pos)
+    operands, regions = loop_regions(p, definition, names, given, type_)
     attributes = p.dictionary() if p.take("attributes") else {}
     return p.placed(Operation(definition.name, definition, operands, type_.results, {}, attributes, regions), at_)
 
 
-def _print_while(printer: OpPrinter, op: Operation) -> str:
-    condition, body = op.regions
-    inputs, results = ([value.type for value in values] for values in (op.operands, op.results))
-    text = print_assignments(printer, "", condition.blocks[0], 0, op.operands)
-    text += f" : {types_text(printer, inputs, bare=False)} -> {types_text(printer, results, bare=True)}"
-    text += f" {printer.region(condition, op, entry_arguments=False)} do {printer.region(body, op)}"
-    return text + trailing_dictionary(printer, op, " attributes")
-
-
 IF = CustomForm(_read_if, _print_if)
-WHILE = CustomForm(_read_while, _print_while)
+WHILE = CustomForm(_read_while, print_while)
 
 # --- variables --------------------------------------------------------------------------------------------------------
 
@@ -266,15 +233,15 @@ def _read_variable(p: OpParser, at_: int, definition: d.OpDefinition) -> Operati
         initial = p.attribute()
         type_ = getattr(initial, "type", None)
         if type_ is None or isinstance(initial, at.TypeAttr):
-            p.error(f"custom op '{definition.name}' expected Typed attr")
+            p.wrong(definition.name, "expected Typed attr")
         properties["initial_value"] = initial
     else:
         p.expect(":")
         type_ = p.type()
     if not isinstance(type_, ty.TensorType | ty.VectorType | ty.MemRefType):
-        p.error(f"custom op '{definition.name}' expected shaped type", place)
+        p.wrong(definition.name, "expected shaped type", place)
     if type_.shape is None:
-        p.error(f"custom op '{definition.name}' expected ranked type", place)
+        p.wrong(definition.name, "expected ranked type", place)
     properties["var_shape"] = _shape_attribute(type_.shape)
     properties["type"] = at.TypeAttr(type_.element)
     move_inherent(definition, properties, attributes)

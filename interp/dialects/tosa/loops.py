@@ -16,15 +16,15 @@ from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.dialects.tosa.evaluating import Element, of_any_shape, part, spread_to, unsupported
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
+from halfulp.interp.ir.attributes import map_of
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import Compiler, Elementwise, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics import casts, floats, integer, tosa
 from halfulp.semantics.kernel import KERNEL, Kernel
 from halfulp.semantics.profile import Profile
@@ -52,11 +52,6 @@ class Body:
         """Append the terminator, and return the block."""
         self.block.append(Operation("tosa.yield", default_registry().find("tosa.yield"), [value]))
         return self.block
-
-
-def map_of(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
-    """Return the affine map from ``rank`` dimensions to these expressions."""
-    return at.AffineMapAttr(rank, 0, tuple(results))
 
 
 class Space(NamedTuple):
@@ -202,7 +197,7 @@ class Converter:
         value = operands[self._number]
         if self._step is None:
             return value
-        given = Value(self._given, value.bits, value.poison, value.open, value.origins)
+        given = retyped(value, self._given)
         if self._floats:
             return self._step.run(run, (given,))[0]
         zero = (

@@ -31,9 +31,7 @@ from halfulp.interp.dialects.tosa.rules import (
     declare,
     first_like_result,
     inferred,
-    number,
     resolvable,
-    values_of,
 )
 from halfulp.interp.dialects.tosa.shapes import rank_of, sizes_of
 from halfulp.interp.dialects.tosa.types import (
@@ -50,6 +48,7 @@ from halfulp.interp.dialects.tosa.types import (
     stored,
 )
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.ir.types import spell_shape
@@ -68,8 +67,7 @@ _RESULT = {"output": AT_LEAST_1D}
 
 def _const(op: Operation) -> str | None:
     (result,) = op.results
-    given = getattr(op.properties["values"], "type", None)
-    assert isinstance(given, ty.Type)
+    given = narrowed(getattr(op.properties["values"], "type", None), ty.Type)
     if not isinstance(given, ty.TensorType):
         return "expected tensors for attr/result type"
     if ty.shape_of(given) != shape(result):
@@ -112,7 +110,7 @@ declare(
 
 
 def _joined(op: Operation) -> Sizes | None:
-    axis, made = number(op, "axis"), list[int | None]()
+    axis, made = op.number("axis"), list[int | None]()
     shapes = [shape(value) for value in op.operands]
     ranked = [sizes for sizes in shapes if sizes is not None]
     if not ranked or not 0 <= axis < len(ranked[0]):
@@ -133,7 +131,7 @@ def _concat(op: Operation) -> str | None:
     wrong = next((found for value in op.operands if (found := alike(value, result)) is not None), None)
     if wrong is not None:
         return wrong
-    axis, shapes = number(op, "axis"), [shape(value) for value in op.operands]
+    axis, shapes = op.number("axis"), [shape(value) for value in op.operands]
     first = next((sizes for sizes in shapes if sizes is not None), None)
     if first is None:
         return None
@@ -167,7 +165,7 @@ def _concat(op: Operation) -> str | None:
 
 
 def _join(op: Operation, settings: Settings) -> Function:
-    axis = number(op, "axis")
+    axis = op.number("axis")
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
         first = operands[0].shape
@@ -400,7 +398,7 @@ declare(
 
 
 def _reversed(op: Operation) -> str | None:
-    found, axis = first_like_result(op), number(op, "axis")
+    found, axis = first_like_result(op), op.number("axis")
     if found is not None:
         return found
     given, made = shape(op.operands[0]), shape(op.results[0])
@@ -418,7 +416,7 @@ def _reversed(op: Operation) -> str | None:
 
 
 def _reverse(op: Operation, settings: Settings) -> Function:
-    axis = number(op, "axis")
+    axis = op.number("axis")
 
     def turn(run: Run, operands: Operands) -> tuple[Any, ...]:
         (value,) = operands
@@ -441,7 +439,7 @@ declare(
 
 
 def _transposed(op: Operation) -> str | None:
-    value, (result,), order = op.operands[0], op.results, values_of(op, "perms")
+    value, (result,), order = op.operands[0], op.results, op.numbers("perms")
     if ty.element_type(value.type) != ty.element_type(result.type):
         return "failed to verify that all of {input1, output} have same element type"
     given, made = shape(value), shape(result)
@@ -464,7 +462,7 @@ def _transposed(op: Operation) -> str | None:
 
 
 def _transpose(op: Operation, settings: Settings) -> Function:
-    order = values_of(op, "perms")
+    order = op.numbers("perms")
 
     def turn(run: Run, operands: Operands) -> tuple[Any, ...]:
         (value,) = operands

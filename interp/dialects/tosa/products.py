@@ -28,7 +28,7 @@ from halfulp.interp.dialects.tosa.loops import (
     structured,
     sum_kernel,
 )
-from halfulp.interp.dialects.tosa.rules import constant_shape, values_of
+from halfulp.interp.dialects.tosa.rules import constant_shape
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr
@@ -37,7 +37,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics import casts, floats, tosa
 from halfulp.semantics.kernel import Kernel, Outcome
 
@@ -104,7 +104,7 @@ def _matmul(op: Operation, settings: Settings, transposed: bool) -> Loops:
 
 def _typed(op: Operation, found: Value, settings: Settings) -> Value:
     made = checked(op, found.shape, settings)
-    return Value(made, found.bits, found.poison, found.open, found.origins)
+    return retyped(found, made)
 
 
 MATMUL = structured(lambda op, settings: _matmul(op, settings, False))
@@ -128,12 +128,12 @@ def _window_of(op: Operation, sizes: Sequence[int], transposed: bool) -> Window:
     A transposed convolution is an ordinary one on the input with zeros between its elements; both are turned around,
     so that the elements of the window are read in their order.
     """
-    count, strides = len(sizes), values_of(op, "stride")
+    count, strides = len(sizes), op.numbers("stride")
     ones = (1,) * count
     if not transposed:
-        low, high = _sides(values_of(op, "pad"))
-        return Window(tuple(sizes), strides, ones, values_of(op, "dilation"), low, high)
-    before, after = _sides(values_of(op, "out_pad"))
+        low, high = _sides(op.numbers("pad"))
+        return Window(tuple(sizes), strides, ones, op.numbers("dilation"), low, high)
+    before, after = _sides(op.numbers("out_pad"))
     # The input is turned around: what comes before it comes after it.
     low, high = (tuple(size - 1 + pad for size, pad in zip(sizes, each, strict=True)) for each in (after, before))
     return Window(tuple(sizes), ones, strides, ones, low, high)
@@ -141,7 +141,7 @@ def _window_of(op: Operation, sizes: Sequence[int], transposed: bool) -> Window:
 
 def _convolution(op: Operation, settings: Settings, depthwise: bool, transposed: bool) -> Loops:
     acc = op.prop("acc_type", at.TypeAttr).type
-    count = len(values_of(op, "stride"))
+    count = len(op.numbers("stride"))
     convert = [Converter(op, index, 3 + index, acc, settings) for index in (0, 1)]
     sizes = ty.shape_of(op.operands[1].type)
     space = Space(count + 3, count) if depthwise else Space(count + 2, count + 1)
@@ -211,7 +211,7 @@ def _with_bias(op: Operation, run: Run, found: Value, bias: Value, settings: Set
 def known_sizes(op: Operation, name: str) -> tuple[int, ...]:
     """Return sizes of a window: an attribute, or a constant operand. Raises Unsupported for a computed operand."""
     if name in op.properties:
-        return values_of(op, name)
+        return op.numbers(name)
     assert op.definition is not None
     found = next(
         constant_shape(value)

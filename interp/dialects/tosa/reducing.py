@@ -11,6 +11,7 @@ from halfulp.fp_formats.formats import storage_dtype
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands, reshaped
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.tosa.attributes import AXIS, NAN_PROPERTY
 from halfulp.interp.dialects.tosa.elementwise import extremum, ignores_nan
 from halfulp.interp.dialects.tosa.evaluating import Element, checked, of_any_shape, part, unsupported
@@ -28,20 +29,20 @@ from halfulp.interp.dialects.tosa.loops import (
     sum_kernel,
 )
 from halfulp.interp.dialects.tosa.products import least
-from halfulp.interp.dialects.tosa.rules import declare, inferred, number, resolvable
-from halfulp.interp.dialects.tosa.types import AT_LEAST_1D, TENSOR, Sizes, fit, shape, shown
+from halfulp.interp.dialects.tosa.rules import declare, inferred, resolvable
+from halfulp.interp.dialects.tosa.types import AT_LEAST_1D, TENSOR, Sizes, shape, shown
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics import casts, integer, tosa
 from halfulp.semantics.kernel import Kernel
 
 
 def _reduced(op: Operation) -> str | None:
-    axis, given, made = number(op, "axis"), shape(op.operands[0]), shape(op.results[0])
+    axis, given, made = op.number("axis"), shape(op.operands[0]), shape(op.results[0])
     if axis < 0:
         return "reduce axis must not be negative"
     if given is not None and axis >= len(given) and (axis or given):
@@ -58,7 +59,7 @@ def _reduced(op: Operation) -> str | None:
 
 
 def _without_axis(op: Operation) -> Sizes | None:
-    axis, sizes = number(op, "axis"), shape(op.operands[0])
+    axis, sizes = op.number("axis"), shape(op.operands[0])
     if sizes is None or not 0 <= axis < len(sizes):
         return None
     return (*sizes[:axis], 1, *sizes[axis + 1 :])
@@ -105,7 +106,7 @@ _WIDE_SUMS: dict[ty.Type, ty.Type] = {ty.F("bf16"): ty.F("f32")}
 
 def _reduction(name: str) -> OnValues:
     def build(op: Operation, settings: Settings) -> Loops:
-        axis, rank = number(op, "axis"), len(ty.shape_of(op.operands[0].type) or ())
+        axis, rank = op.number("axis"), len(ty.shape_of(op.operands[0].type) or ())
         source = element(op.operands[0].type, settings.profile)
         acc = Element(_WIDE_SUMS.get(source.type, source.type) if name == "sum" else source.type, settings.profile)
         kernel, initial = _STARTS[name](op, source, acc)
@@ -131,7 +132,7 @@ def _reduction(name: str) -> OnValues:
             if acc.type != source.type:
                 narrow = casts.convert(acc.format, source.format, Rounding.TO_NEAREST_EVEN, 0, settings.profile)
                 (whole,) = part(op, narrow, [whole.type], of_any_shape(result, rank), settings).run(run, (whole,))
-            return Value(result, whole.bits, whole.poison, whole.open, whole.origins)
+            return retyped(whole, result)
 
         return Loops(space, (loops, space.outer), (given,), made, block, before, after)
 
@@ -140,7 +141,7 @@ def _reduction(name: str) -> OnValues:
 
 def _index_of(op: Operation, settings: Settings) -> Function:
     """Return the function that finds the first largest element along an axis, or the first smallest one."""
-    axis, largest = number(op, "axis"), op.name == "tosa.argmax"
+    axis, largest = op.number("axis"), op.name == "tosa.argmax"
     made_width = ty.width_of(ty.element_type(op.results[0].type))
     source = element(op.operands[0].type, settings.profile)
     if source.kind not in ("i", "u", "f") or (source.kind == "f" and source.format.bits > 32):
@@ -185,7 +186,7 @@ for _name in ("all", "any", "max", "min", "product", "sum"):
 
 
 def _argmax(op: Operation) -> str | None:
-    given, made, axis = shape(op.operands[0]), shape(op.results[0]), number(op, "axis")
+    given, made, axis = shape(op.operands[0]), shape(op.results[0]), op.number("axis")
     if not isinstance(ty.element_type(op.results[0].type), ty.IntegerType | ty.IndexType):
         return "result tensor is not of integer type"
     if given is None:
@@ -193,7 +194,7 @@ def _argmax(op: Operation) -> str | None:
     if not 0 <= axis < len(given):
         return "specified axis is outside the rank of the tensor"
     expected = (*given[:axis], *given[axis + 1 :])
-    if made is not None and not fit(expected, made):
+    if made is not None and not sizes_agree(expected, made):
         return f"expected output shape '{shown(expected)}', got '{shown(made)}'"
     return None
 

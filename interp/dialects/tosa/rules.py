@@ -7,22 +7,12 @@ from typing import Any
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.tosa.forms import Form
-from halfulp.interp.dialects.tosa.types import (
-    ShapeType,
-    Sizes,
-    fit,
-    has_width,
-    shape,
-    stored,
-    tosa,
-    types_of,
-)
+from halfulp.interp.dialects.tosa.types import ShapeType, Sizes, has_width, shape, stored, tosa
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
-
-Rule = Callable[[Operation], str | None]
+from halfulp.interp.ir.operations import Operation, OpResult, Rule, SSAValue, all_of
 
 # --- declaration ------------------------------------------------------------------------------------------------------
 
@@ -33,15 +23,6 @@ def declare(mnemonic: str, form: Form | d.CustomForm | str, *checks: Rule, **dec
     if not isinstance(form, str):
         text["custom"] = form.custom if isinstance(form, Form) else form
     return tosa.op(mnemonic, **text, verify=all_of(*checks), **declaration)
-
-
-def all_of(*checks: Rule) -> Rule:
-    """Return the rule that all of these rules hold. The message is that of the first one that does not."""
-
-    def check(op: Operation) -> str | None:
-        return next((found for each in checks if (found := each(op)) is not None), None)
-
-    return check
 
 
 # --- constants --------------------------------------------------------------------------------------------------------
@@ -72,16 +53,6 @@ def constant_shape(value: SSAValue) -> list[int] | None:
     """Return the sizes of a shape that tosa.const_shape makes; None for any other."""
     op, elements = maker(value), constant(value)
     return None if op is None or op.name != "tosa.const_shape" or elements is None else numbers(elements)
-
-
-def values_of(op: Operation, name: str) -> tuple[int, ...]:
-    """Return the numbers of an array attribute."""
-    return op.prop(name, at.DenseArrayAttr).values
-
-
-def number(op: Operation, name: str) -> int:
-    """Return the number of an integer attribute."""
-    return op.prop(name, at.IntegerAttr).value
 
 
 def truth(op: Operation, name: str) -> bool:
@@ -129,8 +100,9 @@ def same_operand_elements(op: Operation) -> str | None:
 
 def same_shapes(op: Operation) -> str | None:
     """The rule of the trait SameOperandsAndResultShape."""
-    first, *rest = [ty.shape_of(type_) for type_ in types_of(op)]
-    return None if all(fit(first, other) for other in rest) else "requires the same shape for all operands and results"
+    first, *rest = [ty.shape_of(type_) for type_ in op.types]
+    agree = all(sizes_agree(first, other) for other in rest)
+    return None if agree else "requires the same shape for all operands and results"
 
 
 def same_ranks(op: Operation) -> str | None:
@@ -177,7 +149,7 @@ def broadcastable(op: Operation) -> str | None:
         made = merged
     for result in op.results:
         sizes = shape(result)
-        if sizes is not None and not fit(made, sizes[-len(made) :] if made else ()):
+        if sizes is not None and not sizes_agree(made, sizes[-len(made) :] if made else ()):
             return (
                 f"result type {_spelled(sizes)} not broadcast compatible with broadcasted operands's shapes "
                 f"{_spelled(made)}"
@@ -192,7 +164,7 @@ def inferred(expected: Callable[[Operation], Sizes | None], elements: Callable[[
         (result,) = op.results
         type_ = result.type
         sizes, element = expected(op), elements(op)
-        if ty.element_type(type_) == element and fit(sizes, ty.shape_of(type_)):
+        if ty.element_type(type_) == element and sizes_agree(sizes, ty.shape_of(type_)):
             return None
         made = ty.TensorType(None if sizes is None else tuple(sizes), element)
         return f"inferred type(s) '{made}' are incompatible with return type(s) of operation '{type_}'"
@@ -257,7 +229,7 @@ def mismatch(type_: ty.Type, name: str, other: ty.Type, other_name: str) -> str 
     elements = ty.element_type(type_), ty.element_type(other)
     if elements[0] != elements[1]:
         return f"require same element type for {name} ('{elements[0]}') and {other_name} ('{elements[1]}')"
-    if not fit(ty.shape_of(type_), ty.shape_of(other)):
+    if not sizes_agree(ty.shape_of(type_), ty.shape_of(other)):
         return f"require same shapes for {name} ('{type_}') and {other_name} ('{other}')"
     return None
 

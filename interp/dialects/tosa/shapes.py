@@ -13,7 +13,7 @@ from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.tosa.attributes import AXIS, INDEX_ELEMENTS, flag
 from halfulp.interp.dialects.tosa.elementwise import PLAIN
 from halfulp.interp.dialects.tosa.forms import Form
-from halfulp.interp.dialects.tosa.rules import constant, declare, number, numbers, resolvable, truth
+from halfulp.interp.dialects.tosa.rules import constant, declare, numbers, resolvable, truth
 from halfulp.interp.dialects.tosa.types import AT_LEAST_1D, SCALAR_I32, SHAPE, ShapeType, shape
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -186,14 +186,14 @@ declare(
 def _dim(op: Operation) -> str | None:
     if rank_of(op.results[0]) != 1:
         return f"expect output shape type to contain one element, got '{op.results[0].type}'"
-    sizes, axis = shape(op.operands[0]), number(op, "axis")
+    sizes, axis = shape(op.operands[0]), op.number("axis")
     if sizes is not None and not 0 <= axis < len(sizes):
         return f"expect axis to be in the range [0, {len(sizes)}), got {axis}"
     return None
 
 
 def _size(op: Operation, settings: Settings) -> Function:
-    axis = number(op, "axis")
+    axis = op.number("axis")
     return lambda run, operands: (shape_value([operands[0].shape[axis]]),)
 
 

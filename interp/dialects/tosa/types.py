@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute, immutable
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import SSAValue
 
 tosa = d.Dialect("tosa", no_attribute="unknown  attribute `{mnemonic}` in dialect `tosa`")
 
@@ -278,18 +278,6 @@ Sizes = Sequence[int | None]
 def shape(value: SSAValue) -> tuple[int | None, ...] | None:
     """Return the sizes of a tensor, None for a size that is not known; None for a tensor without a rank."""
     return ty.shape_of(value.type)
-
-
-def types_of(op: Operation) -> list[ty.Type]:
-    """Return the types of the operands and of the results."""
-    return [value.type for value in (*op.operands, *op.results)]
-
-
-def fit(one: Sizes | None, other: Sizes | None) -> bool:
-    """Tell whether two shapes may be equal at run time (`verifyCompatibleShape`)."""
-    if one is None or other is None:
-        return True
-    return len(one) == len(other) and all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
 
 
 def shown(sizes: Sizes) -> str:

@@ -5,20 +5,21 @@ The words are those of LLVM 24 (`TosaValidation.cpp`, `TosaProfileCompliance.cpp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from halfulp.interp.dialects.tosa.attributes import EXTENSION
 from halfulp.interp.dialects.tosa.compliance import PROFILES, Row, counted_types, is_known, rows_of
 from halfulp.interp.dialects.tosa.forms import type_of_variable
-from halfulp.interp.dialects.tosa.rules import constant, constant_shape, maker, numbers, resized_sides, truth, values_of
+from halfulp.interp.dialects.tosa.rules import constant, constant_shape, maker, numbers, resized_sides, truth
 from halfulp.interp.dialects.tosa.types import MXINT8, BlockScaledType, ShapeType, Sizes, shape
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import InputError, VerifyError
-from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, Rule, SSAValue
 
 # --- targets ----------------------------------------------------------------------------------------------------------
 
@@ -148,8 +149,7 @@ def problems(module: Module, target: Target) -> Iterator[VerifyError]:
 
 
 def _signature(op: Operation) -> str | None:
-    type_ = op.prop("function_type", at.TypeAttr).type
-    assert isinstance(type_, ty.FunctionType)
+    type_ = narrowed(op.prop("function_type", at.TypeAttr).type, ty.FunctionType)
     for word, types in (("argument", type_.inputs), ("return", type_.results)):
         if any(isinstance(each, ShapeType) for each in types):
             return f"Function {word} types must be a tensor type to be TOSA compliant, got !tosa.shape type"
@@ -401,8 +401,8 @@ def _amounts(op: Operation) -> Iterator[tuple[str, int, int, str]]:
             yield side, factor * (size or 0), *kernel
     elif sizes is not None:
         yield from ((word, size or 0, *kernel) for word, size in zip(("KH", "KW"), sizes[1:], strict=False))
-        yield from (("pad", each, *kernel) for each in values_of(op, "out_pad"))
-        yield from (("stride", each, *stride) for each in values_of(op, "stride"))
+        yield from (("pad", each, *kernel) for each in op.numbers("out_pad"))
+        yield from (("stride", each, *stride) for each in op.numbers("stride"))
     if name in ("fft2d", "rfft2d"):
         for value in op.operands:
             height_width = zip(("H", "W"), (shape(value) or ())[1:], strict=False)
@@ -426,7 +426,7 @@ _SPATIAL = {"conv2d": (1, "HW"), "conv3d": (1, "DHW"), "depthwise_conv2d": (0, "
 def _values(op: Operation, name: str) -> Sequence[int]:
     """Return the numbers of an attribute, or of a constant shape of this name; none for a shape that is computed."""
     if name in op.properties:
-        return values_of(op, name)
+        return op.numbers(name)
     place = ("kernel", "stride", "pad").index(name)
     return constant_shape(op.operands[place - 3]) or ()
 
@@ -534,7 +534,7 @@ def _pad(op: Operation) -> str | None:
     return None if least is None else f"padding value must all be non-negative, got {least}"
 
 
-def _open_sizes(*names: str) -> Callable[[Operation], str | None]:
+def _open_sizes(*names: str) -> Rule:
     """Return the check that constant shapes have no size -1, which stands for an inferred one."""
 
     def check(op: Operation) -> str | None:
@@ -548,7 +548,7 @@ def _open_sizes(*names: str) -> Callable[[Operation], str | None]:
     return check
 
 
-def _isolated(*names: str) -> Callable[[Operation], str | None]:
+def _isolated(*names: str) -> Rule:
     """Return the check that the regions of an op use no values from outside."""
 
     def check(op: Operation) -> str | None:
@@ -589,7 +589,7 @@ def _scatter(op: Operation) -> str | None:
     return "indices values contain duplicates" if repeated else None
 
 
-_CONDITIONS: Mapping[str, Callable[[Operation], str | None]] = {
+_CONDITIONS: Mapping[str, Rule] = {
     "tosa.resize": _resize,
     "tosa.mul": _mul,
     "tosa.table": _table,

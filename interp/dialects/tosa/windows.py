@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.tosa.attributes import (
     ACC_TYPE,
     ARRAY_2,
@@ -35,7 +36,6 @@ from halfulp.interp.dialects.tosa.rules import (
     resolvable,
     same_elements,
     same_shapes,
-    values_of,
     zero_point_is_allowed,
 )
 from halfulp.interp.dialects.tosa.types import (
@@ -51,7 +51,6 @@ from halfulp.interp.dialects.tosa.types import (
     TENSOR_3D,
     TENSOR_4D,
     TENSOR_5D,
-    fit,
     is_float,
     shape,
     stored,
@@ -131,7 +130,7 @@ def _sizes_of_conv(first: int, *names: str) -> Rule:
 
     def check(op: Operation) -> str | None:
         return _steps_fit(
-            op, op.operands[1], first, names, *(values_of(op, each) for each in ("pad", "stride", "dilation"))
+            op, op.operands[1], first, names, *(op.numbers(each) for each in ("pad", "stride", "dilation"))
         ) or _bias_fits(op, op.operands[2])
 
     return check
@@ -206,7 +205,7 @@ for _name, _tensor, _pair, _pads, _first, _spatial in (
 
 
 def _sizes_of_transpose_conv(op: Operation) -> str | None:
-    strides, pads = values_of(op, "stride"), values_of(op, "out_pad")
+    strides, pads = op.numbers("stride"), op.numbers("out_pad")
     if min(strides) < 1:
         return f"expect all stride values to be >= 1, got [{_listed(strides)}]"
     given, window, made = shape(op.operands[0]), shape(op.operands[1]), shape(op.results[0])
@@ -303,13 +302,13 @@ declare(
 
 def _sizes_of_pool(op: Operation) -> str | None:
     found = (
-        _at_least(values_of(op, "kernel"), "kernel", 1)
-        or _at_least(values_of(op, "stride"), "stride", 1)
-        or _at_least(values_of(op, "pad"), "padding", 0)
+        _at_least(op.numbers("kernel"), "kernel", 1)
+        or _at_least(op.numbers("stride"), "stride", 1)
+        or _at_least(op.numbers("pad"), "padding", 0)
     )
     if found is not None:
         return found
-    kernel, strides, (top, bottom, left, right) = (values_of(op, each) for each in ("kernel", "stride", "pad"))
+    kernel, strides, (top, bottom, left, right) = (op.numbers(each) for each in ("kernel", "stride", "pad"))
     if max(left, right) >= kernel[1]:
         return (
             "expected left/right padding to be less than the width of the kernel, got "
@@ -467,7 +466,7 @@ def _scaled_factors(op: Operation) -> str | None:
         return f"expect scale operands dimension 2 to equal C/block_size ({channels}/{block}), got {scales}"
     expected = (second if batch is None else batch, sizes["H"], sizes["W"])
     made = shape(op.results[0])
-    if made is not None and not fit(made, expected):
+    if made is not None and not sizes_agree(made, expected):
         texts = [", ".join("?" if size is None else str(size) for size in each) for each in (made, expected)]
         return f"expected output shape {texts[0]} to be compatible with expected output shape {texts[1]}"
     return None
@@ -508,7 +507,7 @@ def _fft(op: Operation) -> str | None:
 
 def _rfft(op: Operation) -> str | None:
     given, made = shape(op.operands[0]), shape(op.results[0])
-    if not fit(made, shape(op.results[1])):
+    if not sizes_agree(made, shape(op.results[1])):
         types = ", ".join(f"'{result.type}'" for result in op.results)
         return f"expected output shapes to match, got {types}"
     if given is None:
@@ -516,7 +515,7 @@ def _rfft(op: Operation) -> str | None:
     found = _power_of_two(given[1], "height") or _power_of_two(given[2], "width")
     if found is not None or made is None:
         return found
-    if not fit(given[:-1], made[:-1]):
+    if not sizes_agree(given[:-1], made[:-1]):
         return (
             "expected batch and height dimensions of input/output to match, got "
             f"input='{op.operands[0].type}' output='{op.results[0].type}'"

@@ -10,15 +10,14 @@ from halfulp.interp.dialects.triton.encodings import blocks_of, is_encoding, par
 from halfulp.interp.dialects.triton.gpu_rules import encoding_of, given, known_layout, memdesc
 from halfulp.interp.dialects.triton.layouts import Bases, LinearLayout, Maker
 from halfulp.interp.dialects.triton.memory_layouts import Inverse, layout_of_memory
-from halfulp.interp.dialects.triton.nvidia_rules import all_of, barrier, positive_count
+from halfulp.interp.dialects.triton.nvidia_rules import barrier, positive_count
 from halfulp.interp.dialects.triton.result_layouts import unpacked
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, context_of
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, narrowed
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, all_of
 
 verify_init, verify_arrive = all_of(barrier(), positive_count), all_of(barrier(), positive_count)
 
@@ -81,7 +80,7 @@ _MOST_BITS = 16
 
 def _extract(op: Operation) -> str | None:
     source, result = op.operands[0].type, op.results[0].type
-    offsets = op.prop("static_offsets", at.DenseArrayAttr).values
+    offsets = op.numbers("static_offsets")
     if ty.element_type(source) != ty.element_type(result):
         return "result element type must match source element type"
     whole, part = sizes_of(source), sizes_of(result)
@@ -166,7 +165,7 @@ _GROUP = 3
 
 
 def _scales(op: Operation) -> str | None:
-    (scale,), output, axis = given(op, "scale"), op.results[0], integer_of(op, "axis")
+    (scale,), output, axis = given(op, "scale"), op.results[0], op.number("axis")
     sizes, shape = sizes_of(scale.type), sizes_of(output.type)
     if len(sizes) != len(shape):
         return "scale and output must have the same rank"
@@ -330,14 +329,14 @@ def verify_tdm_load(op: Operation) -> str | None:
         return problem
     if "warp_used_hint" not in op.properties:
         return None
-    hint = _unsigned(integer_of(op, "warp_used_hint"))
+    hint = _unsigned(op.number("warp_used_hint"))
     return _wrong_warps(op, hint) or _wrong_pieces(memory, hint)
 
 
 def verify_tdm_fused(op: Operation) -> str | None:
     """Check several such copies, which share the warps."""
     descriptors, memories = given(op, "descs"), given(op, "dests")
-    hints = list(map(_unsigned, op.prop("warp_used_hints", at.DenseArrayAttr).values))
+    hints = list(map(_unsigned, op.numbers("warp_used_hints")))
     if not 2 <= len(descriptors) <= 4:
         return "requires 2 to 4 members"
     if len(hints) != len(descriptors):
@@ -450,8 +449,7 @@ def verify_tdm_gather(op: Operation) -> str | None:
 
 def verify_update(op: Operation) -> str | None:
     """Check what is changed in a descriptor."""
-    descriptor = op.operands[0].type
-    assert isinstance(descriptor, DescriptorType)
+    descriptor = narrowed(op.operands[0].type, DescriptorType)
     rank = len(descriptor.shape)
     offsets, bounds = (given(op, name) for name in ("add_offsets", "set_bounds"))
     for name, values in (("add_offsets", offsets), ("set_bounds", bounds)):

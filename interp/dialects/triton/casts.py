@@ -13,7 +13,7 @@ from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.elementwise import elementwise_step, enum_of, format_of, rounding_of
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.targets import target_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, unsupported
@@ -197,7 +197,7 @@ def _widened(op: Operation, source: ty.Type, settings: Settings) -> Any:
 
 
 def _fp4_to_fp(op: Operation, settings: Settings) -> Function:
-    axis = integer_of(op, "axis")
+    axis = op.number("axis")
     widen = _widened(op, _FP4, settings)
 
     def unpack(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -214,7 +214,7 @@ def _scaled(packed: bool) -> OnValues:
     """The product of the element and its scale, rounded once to the type of the result."""
 
     def build(op: Operation, settings: Settings) -> Function:
-        axis = integer_of(op, "axis") if packed else 0
+        axis = op.number("axis") if packed else 0
         type_ = op.results[0].type
         source = _FP4 if packed else ty.element_type(op.operands[0].type)
         widen = _widened(op, source, settings)

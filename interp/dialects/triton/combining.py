@@ -26,7 +26,7 @@ from halfulp.interp.dialects.triton.contraction import (
     signed_by,
 )
 from halfulp.interp.dialects.triton.layouts import Along, Places, layout_of
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -243,7 +243,7 @@ class _Order:
     def __init__(self, op: Operation, compiler: Compiler, target: Target) -> None:
         type_ = op.operands[0].type
         self.op, self.target = op, target
-        self.axis = integer_of(op, "axis")
+        self.axis = op.number("axis")
         shape = sizes_of(type_)
         self.kept = (*shape[: self.axis], *shape[self.axis + 1 :])
         encoding = encoding_of(type_)
@@ -339,7 +339,7 @@ def in_layout(op: Operation, compiler: Compiler) -> InLayout | None:
             orders.parts_of(along)
         except ValueError as error:
             raise order.refused(str(error)) from None
-        reverse = bool(integer_of(op, "reverse"))
+        reverse = bool(op.number("reverse"))
         return InLayout(order, order.on_codes, None, None, lambda rows, s: orders.scanned(rows, s, along, reverse))
     element = str(ty.element_type(op.operands[0].type))
     tree = orders.tree_of(along, target, inner_op(op), element, len(op.operands))
@@ -529,7 +529,7 @@ class _Folding:
 
     def __init__(self, op: Operation, compiler: Compiler, along: int) -> None:
         shape = sizes_of(op.operands[0].type)
-        self.axis = integer_of(op, "axis")
+        self.axis = op.number("axis")
         self._kept = tuple(size for axis, size in enumerate(shape) if axis != self.axis)
         self._op = op
         self.region = _Region(op, compiler, len(self._kept), along)
@@ -593,7 +593,7 @@ def _scan_in_order(op: Operation, compiler: Compiler) -> Step:
     depends, settings = depends_on_order(op), compiler.settings
     types, axis = [result.type for result in op.results], folding.axis
     size = sizes_of(op.operands[0].type)[axis]
-    reverse = bool(integer_of(op, "reverse"))
+    reverse = bool(op.number("reverse"))
     order = range(size)[::-1] if reverse else range(size)
 
     def scan(run: Run, values: Sequence[Value], captured: Sequence[Value]) -> Sequence[Value]:

@@ -77,7 +77,7 @@ class KernelCompiler(FunctionCompiler):
                 return self._approximate(op, plain)
         if op.name == "arith.truncf":
             return casts.FP_TO_FP
-        if op.name in target.approximate and _takes_floats(op):
+        if op.name in target.approximate and isinstance(ty.element_type(op.operands[0].type), ty.FloatType):
             return self._approximate(op, plain)
         return plain
 
@@ -128,10 +128,6 @@ def inner_op(op: Operation) -> str:
     inner, last = block.operations
     same = list(inner.operands) == list(block.arguments) and list(last.operands) == list(inner.results)
     return inner.name.removeprefix("arith.") if same and inner.name.startswith("arith.") else ""
-
-
-def _takes_floats(op: Operation) -> bool:
-    return isinstance(ty.element_type(op.operands[0].type), ty.FloatType)
 
 
 _LOG2_E = 0x3FB8AA3B

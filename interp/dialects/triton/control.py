@@ -12,7 +12,7 @@ from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.elements import Function, Join, Operands, combined, picked, reshaped
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
@@ -48,7 +48,7 @@ def _map(op: Operation, compiler: Compiler) -> Action:
     """Return the action that runs a region for one element after the other, in row-major order; for ``pack`` elements
     at once if it takes so many.
     """
-    pack = integer_of(op, "pack")
+    pack = op.number("pack")
     block = op.regions[0].blocks[0]
     body = compiler.block(block)
     operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
@@ -123,8 +123,8 @@ def _hexadecimal(number: float) -> str:
 
 def _print(op: Operation, settings: Settings) -> Function:
     prefix = op.prop("prefix", at.StringAttr).value
-    signs = [bool(each) for each in op.prop("isSigned", at.DenseArrayAttr).values]
-    hexadecimal = op.prop("hex", at.IntegerAttr).value != 0
+    signs = [bool(each) for each in op.numbers("isSigned")]
+    hexadecimal = op.number("hex") != 0
 
     def print_(run: Run, operands: Operands) -> tuple[Any, ...]:
         place = ", ".join(map(str, memory.program_of(run).place))

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.elements import reshaped
 from halfulp.interp.dialects.triton import memory
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.types import DescriptorType, mask_type, pointer_to
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import OnValues
@@ -58,9 +59,8 @@ def _descriptor(op: Operation, slot: Any) -> Descriptor:
 
 
 def _make(op: Operation, settings: Settings) -> Function:
-    type_ = op.results[0].type
-    assert isinstance(type_, DescriptorType)
-    rank, nan = len(type_.shape), integer_of(op, "padding") == _NAN
+    type_ = narrowed(op.results[0].type, DescriptorType)
+    rank, nan = len(type_.shape), op.number("padding") == _NAN
     names = ["the base", *["a size"] * rank, *["a stride"] * rank]
 
     def make(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:

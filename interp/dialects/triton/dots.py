@@ -19,7 +19,7 @@ from halfulp.interp.dialects.triton.compiling import opened
 from halfulp.interp.dialects.triton.exact_dots import recording
 from halfulp.interp.dialects.triton.instructions import DROPPED, OTHER_MODEL, Instruction, instruction_of
 from halfulp.interp.dialects.triton.local import TOKEN, OnSlots, element_of, read_slot, segmented, shape_of
-from halfulp.interp.dialects.triton.rules import integer_of, optional, sizes_of
+from halfulp.interp.dialects.triton.rules import optional, sizes_of
 from halfulp.interp.dialects.triton.targets import encoding_of, target_of
 from halfulp.interp.dialects.triton.types import MemDescType
 from halfulp.interp.ir import types as ty
@@ -156,7 +156,7 @@ def _promotion(op: Operation, names: tuple[str, str, str]) -> int:
     """Return how many elements of K wgmma adds up before the sum is added to C in f32; 0 for all of them."""
     if op.name != "ttng.warp_group_dot" or FORMATS.get(names[0]) is None or FORMATS[names[0]].bits != 8:
         return 0
-    most = integer_of(op, "maxNumImpreciseAcc")
+    most = op.number("maxNumImpreciseAcc")
     depth = shape_of(op.operands[1].type)[-2]
     if names[2] != "f32" or not 0 < most <= depth:
         return 0
@@ -202,7 +202,7 @@ _ONES = {"f8E8M0FNU": 127, "f8E4M3FN": 0x38}
 
 def _unpacked(op: Operation, value: Value, side: str, axis: int) -> tuple[str, Codes]:
     """Return the format of a side of dot_scaled and its codes, of which a byte may hold two along an axis."""
-    name = _FORMATS[integer_of(op, f"{side}_elem_type")]
+    name = _FORMATS[op.number(f"{side}_elem_type")]
     codes = value.bits
     if FORMATS[name].bits != 4:
         return name, codes
@@ -228,9 +228,9 @@ def _check_scaled(op: Operation) -> None:
     sides = (("a", "lhs", a, sizes_of(a)), ("b", "rhs", b, (*of_b[:-2], of_b[-1], of_b[-2])))
     rows = []
     for (side, packing, type_, shape), scale in zip(sides, scales, strict=True):
-        name = _FORMATS[integer_of(op, f"{side}_elem_type")]
+        name = _FORMATS[op.number(f"{side}_elem_type")]
         packed = FORMATS[name].bits == 4
-        if packed and not integer_of(op, f"{packing}_k_pack"):
+        if packed and not op.number(f"{packing}_k_pack"):
             raise unsupported(op, f"{packing}_k_pack = false is not run")
         depth = shape[-1] * (2 if packed else 1)
         if str(ty.element_type(type_)) not in ((name, "i8") if FORMATS[name].bits <= 8 else (name,)):
@@ -296,7 +296,7 @@ def _matrix_unit(scaled: bool) -> OnValues:
             raise unsupported(op, "the module names no target")
         kinds = (str(element_of(a)), str(element_of(b)))
         if scaled:
-            first, second = (_FORMATS[integer_of(op, f"{side}_type")] for side in "ab")
+            first, second = (_FORMATS[op.number(f"{side}_type")] for side in "ab")
             kinds = (first, second)
         encoding = d.encoding if isinstance(d, MemDescType) else None
         tile, model = instruction_of(op, encoding, target, settings, (*kinds, str(element_of(d))))

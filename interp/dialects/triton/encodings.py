@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from halfulp.interp.dialects.elementwise import is_power_of_two
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import DialectAttr
@@ -133,10 +134,6 @@ def without_stages(shape: Sequence[int], encoding: Attribute) -> tuple[int, ...]
 # --- parameters -------------------------------------------------------------------------------------------------------
 
 
-def _is_power(value: int) -> bool:
-    return value > 0 and not value & (value - 1)
-
-
 def _not_permuted(bases: Sequence[tuple[int, ...]]) -> bool:
     """Tell whether two bases that are not zero share a bit, or whether one has several bits."""
     kept = [basis for basis in bases if any(basis)]
@@ -188,7 +185,7 @@ def _blocked(encoding: DialectAttr) -> str | None:
     if {len(encoding[field]) for field in fields} != {len(encoding["order"])}:
         return "sizePerThread, threadsPerWarp, warpsPerCTA, and order must all have the same rank."
     for field in fields:
-        if not all(map(_is_power, encoding[field])):
+        if not all(map(is_power_of_two, encoding[field])):
             return f"Every element in {field} must be a power of two."
     return _wrong_order(encoding["order"])
 
@@ -321,7 +318,7 @@ def _padded(encoding: DialectAttr) -> str | None:
     if not pads:
         return "must have at least one interval-padding pair"
     for what, values in zip(("interval", "padding"), zip(*pads, strict=True), strict=True):
-        if not all(map(_is_power, values)):
+        if not all(map(is_power_of_two, values)):
             return f"{what} values must all be power of two"
     if len({interval for interval, _ in pads}) < len(pads):
         return "interval values cannot have duplicates"
@@ -331,13 +328,13 @@ def _padded(encoding: DialectAttr) -> str | None:
     for basis in _all_bases(encoding):
         if sum(map(bool, basis)) > 1:
             return "Each offset basis must move in at most one dimension."
-        if any(value and not _is_power(value) for value in basis):
+        if any(value and not is_power_of_two(value) for value in basis):
             return "Each offset basis must be 0 or a power of two."
     return None
 
 
 def _shared_linear(encoding: DialectAttr) -> str | None:
-    if not _is_power(encoding["alignment"]):
+    if not is_power_of_two(encoding["alignment"]):
         return "alignment must be a positive power of two"
     bases = _all_bases(encoding)
     if not bases:
@@ -350,9 +347,9 @@ def _shared_linear(encoding: DialectAttr) -> str | None:
 
 
 def _partitioned(encoding: DialectAttr) -> str | None:
-    if encoding["numPartitions"] < 2 or not _is_power(encoding["numPartitions"]):
+    if encoding["numPartitions"] < 2 or not is_power_of_two(encoding["numPartitions"]):
         return "numPartitions must be a power of 2 and at least 2"
-    if not _is_power(encoding["numGroups"]):
+    if not is_power_of_two(encoding["numGroups"]):
         return "numGroups must be a power of 2 and greater than 0"
     if not is_shared(encoding["partitionLayout"]):
         return "partitionLayout must be a layout of shared memory"
@@ -367,7 +364,7 @@ def _tensor_memory(encoding: DialectAttr) -> str | None:
         return "twoCTAs layout requires the first CGALayout block basis to be [1, 0]"
     if rows not in (64, 128):
         return f"blockM must be 64 or 128 but got {rows}"
-    if not _is_power(columns):
+    if not is_power_of_two(columns):
         return f"blockN must be a power of 2 but got {columns}"
     if columns > 512:
         return f"blockN must be less than or equal to 512 but got {columns}"
@@ -439,7 +436,7 @@ def verify_memory(
     if len(shape) not in (rank, rank + 1):
         return f"rank must be equal to or one less than the shape size. Got {rank} and {len(shape)}"
     for word, sizes in (("shape", shape), ("alloc shape", whole)):
-        if not all(map(_is_power, without_stages(sizes, encoding))):
+        if not all(map(is_power_of_two, without_stages(sizes, encoding))):
             return f"{word} must have power-of-2 and non-zero dimensions; got {_commas(sizes)}"
     if any(one > other for one, other in zip(shape, whole[-len(shape) :], strict=True)):
         return (
@@ -543,7 +540,7 @@ def verify_tensor(encoding: Attribute | None, shape: tuple[int, ...], context: C
     if held is None:
         return "Non-distributed layout is not allowed in tensor type."
     lanes, warps = held
-    if not all(map(_is_power, shape)):
+    if not all(map(is_power_of_two, shape)):
         return f"the tensor it's attached to has shape {_commas(shape)} which is not a power of two."
     if lanes != context.lanes:
         return (

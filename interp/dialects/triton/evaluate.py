@@ -26,7 +26,7 @@ from halfulp.interp.dialects.elements import (
 from halfulp.interp.dialects.elementwise import elementwise_step, enum_of, format_of
 from halfulp.interp.dialects.triton import casts, libraries, memory
 from halfulp.interp.dialects.triton.layouts import layout_of
-from halfulp.interp.dialects.triton.rules import integer_of, optional, order_of, sizes_of
+from halfulp.interp.dialects.triton.rules import optional, order_of, sizes_of
 from halfulp.interp.dialects.triton.targets import encoding_of, target_of
 from halfulp.interp.dialects.triton.types import PointerType
 from halfulp.interp.ir import attributes as at
@@ -45,13 +45,13 @@ from halfulp.semantics.kernel import Kernel, Outcome, Scalar
 
 
 def _place(op: Operation, settings: Settings) -> Function:
-    axis = integer_of(op, "axis")
+    axis = op.number("axis")
     return lambda run, operands: (memory.program_of(run).place[axis],)
 
 
 def _places(op: Operation, settings: Settings) -> Function:
     """Return the function for programs that run together."""
-    axis, type_ = integer_of(op, "axis"), op.results[0].type
+    axis, type_ = op.number("axis"), op.results[0].type
 
     def places(run: Run, operands: Operands) -> tuple[Any, ...]:
         assert run.lanes is not None
@@ -62,7 +62,7 @@ def _places(op: Operation, settings: Settings) -> Function:
 
 
 def _number_of_programs(op: Operation, settings: Settings) -> Function:
-    axis = integer_of(op, "axis")
+    axis = op.number("axis")
     return lambda run, operands: (memory.program_of(run).grid[axis],)
 
 
@@ -98,7 +98,7 @@ ASSERT = OnValues(_assert)
 
 
 def _range(op: Operation, compiler: Compiler) -> Value:
-    start, end = integer_of(op, "start"), integer_of(op, "end")
+    start, end = op.number("start"), op.number("end")
     return Value(op.results[0].type, np.arange(start, end, dtype=np.int64).astype(np.uint32))
 
 
@@ -356,7 +356,7 @@ TRANS, JOIN, SPLIT = _moves(_trans), _moves(_join), data_movement(_split)
 
 
 def _gather(op: Operation, settings: Settings) -> Function:
-    axis, type_ = integer_of(op, "axis"), op.results[0].type
+    axis, type_ = op.number("axis"), op.results[0].type
 
     def gather(run: Run, operands: Operands) -> tuple[Any, ...]:
         source, indices = operands

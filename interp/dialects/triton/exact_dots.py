@@ -23,7 +23,7 @@ from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import OpRun
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics import casts
 
 _F64 = ty.F("f64")
@@ -42,13 +42,12 @@ def recording(op: Operation, compiler: Compiler) -> Record | None:
     wide, total = ty.TensorType(types[2].shape, _F64), types[2].element
     arrays = _products(op, types, compiler)
     widen = None if total == _F64 else elementwise_step(op, "arith.extf", (types[2],), wide, settings)
-    assert isinstance(total, ty.FloatType)
     result = elementwise_op("arith.truncf", (wide,), types[2])
-    kernel = casts.convert(FORMATS["f64"], total.format, Rounding.TO_NEAREST_EVEN, 0, settings.profile)
+    kernel = casts.convert(FORMATS["f64"], ty.float_format(total), Rounding.TO_NEAREST_EVEN, 0, settings.profile)
 
     def record(run: Run, a: Value, b: Value, c: Value, made: Value) -> Value:
         (begin,) = (c,) if widen is None else widen.run(run, (c,))
-        (found,) = arrays.run(run, [a, b, Value(wide, begin.bits, begin.poison, begin.open, begin.origins)], ())
+        (found,) = arrays.run(run, [a, b, retyped(begin, wide)], ())
         codes: tuple[Codes, ...] = (found.bits,)
         ran = OpRun((found,), codes, made.shape, made.poison, result, op, kernel, op.location, (made.bits,))
         (marks,) = recorder.record(ran)

@@ -11,8 +11,9 @@ from halfulp.interp.declare.operands import spread
 from halfulp.interp.dialects.triton import types
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, ParameterKind
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, Rule
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
@@ -95,8 +96,7 @@ def _integers(slots: Slots, name: str) -> ElementForm:
 
 def _flags(slots: Slots, name: str) -> ElementForm:
     """Compile the words of flags, with bars between them and without brackets."""
-    definition = slots.properties[name].kind
-    assert isinstance(definition, EnumDefinition)
+    definition = narrowed(slots.properties[name].kind, EnumDefinition)
 
     def read(p: OpParser, state: OpReading) -> None:
         value = 0
@@ -111,7 +111,7 @@ def _flags(slots: Slots, name: str) -> ElementForm:
         state.properties[name] = definition.attribute(value)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        out.value(definition.spell(operation.prop(name, at.IntegerAttr).value))
+        out.value(definition.spell(operation.number(name)))
 
     return ElementForm(read, print_)
 
@@ -350,10 +350,7 @@ def _slots(text: str) -> tuple[d.Slot, ...]:
     return tuple(found)
 
 
-Verify = Callable[[Operation], str | None]
-
-
-def checked(*rules: Verify) -> Verify | None:
+def checked(*rules: Rule) -> Rule | None:
     """Return a verifier that checks rules one after the other."""
     if len(rules) < 2:
         return rules[0] if rules else None
@@ -387,7 +384,7 @@ def _named(slots: Sequence[d.Slot]) -> dict[str, Any]:
     return {"named_results": names}
 
 
-def declare_rows(dialect: d.Dialect, rows: Sequence[Row], evaluators: Mapping[str, Any] = {}, *rules: Verify) -> None:
+def declare_rows(dialect: d.Dialect, rows: Sequence[Row], evaluators: Mapping[str, Any] = {}, *rules: Rule) -> None:
     """Declare the ops of some rows. ``evaluators``: by mnemonic; an op without one is not run. ``rules``: what the
     verifier of each op checks first.
     """

@@ -19,13 +19,13 @@ from halfulp.interp.dialects.triton.encodings import (
 )
 from halfulp.interp.dialects.triton.layouts import LinearLayout, layout_of
 from halfulp.interp.dialects.triton.memory_layouts import Inverse, MemoryLayout, contiguous, layout_of_memory, used
-from halfulp.interp.dialects.triton.rules import integer_of, order_of, sizes_of
+from halfulp.interp.dialects.triton.rules import order_of, sizes_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, Rule, SSAValue
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ def _unlike(source: MemDescType, result: MemDescType) -> str | None:
     return None if source.encoding == result.encoding else "src and result must have the same encoding"
 
 
-def plain(rule: Callable[[Operation], str | None]) -> Callable[[Operation], str | None]:
+def plain(rule: Rule) -> Rule:
     """Return a verifier whose messages do not begin with the name of the op."""
 
     def verify(op: Operation) -> str | None:
@@ -158,7 +158,7 @@ def _subslice(op: Operation) -> str | None:
     source, result = _views(op)
     if (problem := _unlike(source, result)) is not None:
         return problem
-    offsets = [signed(offset) for offset in op.prop("offsets", at.DenseArrayAttr).values]
+    offsets = [signed(offset) for offset in op.numbers("offsets")]
     if len(offsets) != len(source.shape):
         return "offsets must have the same rank as input"
     if len(result.shape) != len(source.shape):
@@ -435,7 +435,7 @@ def verify_async_copy(op: Operation) -> str | None:
 
 def _unlike_indices(op: Operation, memory: str, values: str, given: SSAValue, indices: SSAValue) -> str | None:
     """Return why values do not go along an axis of memory by indices. ``memory``, ``values``: names in messages."""
-    axis, rank = integer_of(op, "axis"), len(memdesc(op.operands[0]).shape)
+    axis, rank = op.number("axis"), len(memdesc(op.operands[0]).shape)
     if sizes_of(given.type) != sizes_of(indices.type):
         return f"{values} shape must match indices shape"
     if rank != len(sizes_of(indices.type)):

@@ -17,7 +17,7 @@ from halfulp.interp.dialects.triton.tt import ATOMIC_RULES, ORDERING, RMW, count
 from halfulp.interp.dialects.triton.types import ArefType, follows, mask_type, pointee, same_encodings, same_shapes
 from halfulp.interp.ir import attributes as at_
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, narrowed
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import BlockArgument, Operation, OpResult, Region, SSAValue
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
@@ -281,8 +281,7 @@ def _users(op: Operation) -> Iterator[Operation]:
 
 def _verify_enter(op: Operation) -> str | None:
     """Check that the results are one part of each buffer that is referred to."""
-    aref = op.operands[0].type
-    assert isinstance(aref, ArefType)
+    aref = narrowed(op.operands[0].type, ArefType)
     results = [result.type for result in op.results[:-1]]
     if len(results) != len(aref.held):
         return d.Unprefixed("Aref has different number of arguments than enter")
@@ -356,7 +355,7 @@ def _parse_groups(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
 
 def _print_groups(printer: OpPrinter, operation: Operation) -> str:
     text = f" attributes {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-    counts = operation.prop("numWarps", at_.DenseArrayAttr).values
+    counts = operation.numbers("numWarps")
     for place, (region, count) in enumerate(zip(operation.regions, counts, strict=True)):
         body = printer.region(region, operation, entry_arguments=False)
         text += f"\n{printer.indent}partition{place} num_warps({count}) {body}"
@@ -365,7 +364,7 @@ def _print_groups(printer: OpPrinter, operation: Operation) -> str:
 
 def _verify_groups(op: Operation) -> str | None:
     """Check that there are as many numbers of warps as regions, and that the first region returns the results."""
-    if len(op.prop("numWarps", at_.DenseArrayAttr).values) != len(op.regions):
+    if len(op.numbers("numWarps")) != len(op.regions):
         return d.Unprefixed("Must supply numWarps for each Warp Group.")
     if not op.results:
         return None

@@ -16,17 +16,17 @@ import numpy.typing as npt
 
 from halfulp.interp.dialects.elements import Function, Operands, poison_ids
 from halfulp.interp.dialects.triton import descriptors, memory
-from halfulp.interp.dialects.triton.rules import integer_of, optional, order_of, sizes_of
+from halfulp.interp.dialects.triton.rules import optional, order_of, sizes_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, PointerType, pointer_to
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run, lift
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.lanes import alike
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 
 # --- blocks -----------------------------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ def _index(op: Operation, settings: Settings) -> OnSlots:
 
 
 def _subslice(op: Operation, settings: Settings) -> OnSlots:
-    offsets = [int(start) for start in op.prop("offsets", at.DenseArrayAttr).values]
+    offsets = [int(start) for start in op.numbers("offsets")]
     part = tuple(
         [slice(start, start + size) for start, size in zip(offsets, _memory_of(op.results[0].type).shape, strict=True)]
     )
@@ -211,8 +211,7 @@ def _buffered(op: Operation, place: int) -> Callable[[Run, Sequence[Any]], tuple
     """Return the function that gives the pointers of an access to a buffer, and the operands by their places.
     ``place``: that of the base.
     """
-    base = op.operands[place].type
-    assert isinstance(base, PointerType)
+    base = narrowed(op.operands[place].type, PointerType)
     size = max(ty.width_of(base.element) // 8, 1)
     shape = sizes_of(op.operands[place + 1].type)
     type_ = pointer_to(ty.TensorType(shape, base.element))
@@ -328,7 +327,7 @@ def _tensor_copy(op: Operation, settings: Settings) -> OnSlots:
 
 
 def _tensor_slice(op: Operation, settings: Settings) -> OnSlots:
-    dim, offset = integer_of(op, "dim"), integer_of(op, "offset")
+    dim, offset = op.number("dim"), op.number("offset")
     part = (*(slice(None),) * dim, slice(offset, offset + _memory_of(op.results[0].type).shape[dim]))
     return lambda run, slots: (_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
 
@@ -340,7 +339,7 @@ _NAN_FILL = 1
 
 
 def _scratch(op: Operation, settings: Settings) -> OnSlots:
-    size = integer_of(op, "nbytes")
+    size = op.number("nbytes")
     return lambda run, slots: (memory.allocated(op, run, size, op.results[0].type),)
 
 
@@ -351,12 +350,9 @@ def _numbers(op: Operation, slots: Sequence[Any], first: int) -> list[int]:
 
 def _create(op: Operation, settings: Settings) -> OnSlots:
     """The sizes of a map begin with the dimension that changes fastest, whose stride is one element."""
-    pointed = op.operands[1].type
-    assert isinstance(pointed, PointerType)
+    pointed = narrowed(op.operands[1].type, PointerType)
     size = max(ty.width_of(pointed.element) // 8, 1)
-    segments = (
-        op.prop("operandSegmentSizes", at.DenseArrayAttr).values if "operandSegmentSizes" in op.properties else ()
-    )
+    segments = op.numbers("operandSegmentSizes") if "operandSegmentSizes" in op.properties else ()
     rank = int(segments[2]) if segments else (len(op.operands) - 1) // 4
 
     def create(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
@@ -370,7 +366,7 @@ def _create(op: Operation, settings: Settings) -> OnSlots:
             raise unsupported(op, f"strides of {strides} bytes are not run for elements of {size} bytes")
         steps = [1, *(stride // size for stride in strides)]
         kept = run.kept.setdefault(_DESCRIPTORS, {})
-        kept[where] = descriptors.at(base, sizes[::-1], steps[::-1], integer_of(op, "fill_mode") == _NAN_FILL)
+        kept[where] = descriptors.at(base, sizes[::-1], steps[::-1], op.number("fill_mode") == _NAN_FILL)
         return ()
 
     return create
@@ -390,7 +386,7 @@ def _reinterpret(op: Operation, settings: Settings) -> OnSlots:
 def segmented(op: Operation, slots: Sequence[Any]) -> list[list[Any]]:
     """Return the slots by the operands that they belong to."""
     found, start = [], 0
-    for count in op.prop("operandSegmentSizes", at.DenseArrayAttr).values:
+    for count in op.numbers("operandSegmentSizes"):
         found.append(list(slots[start : start + int(count)]))
         start += int(count)
     return found
@@ -402,8 +398,7 @@ def _block_of(op: Operation) -> MemDescType:
 
 
 def _tma_load(op: Operation, settings: Settings) -> OnSlots:
-    type_ = op.operands[0].type
-    assert isinstance(type_, DescriptorType)
+    type_ = narrowed(op.operands[0].type, DescriptorType)
     load = descriptors.block_loader(op, type_, _block_of(op).element, settings)
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
@@ -419,8 +414,7 @@ def _tma_load(op: Operation, settings: Settings) -> OnSlots:
 
 
 def _tma_store(op: Operation, settings: Settings) -> OnSlots:
-    type_ = op.operands[0].type
-    assert isinstance(type_, DescriptorType)
+    type_ = narrowed(op.operands[0].type, DescriptorType)
     store = descriptors.block_storer(op, type_, settings)
     held = ty.TensorType(type_.shape, _block_of(op).element)
 
@@ -452,7 +446,7 @@ def _converted(op: Operation, settings: Settings) -> Function:
 
     def convert(run: Run, operands: Operands) -> tuple[Any, ...]:
         (value,) = operands
-        return (Value(type_, value.bits, value.poison, value.open, value.origins),)
+        return (retyped(value, type_),)
 
     return convert
 

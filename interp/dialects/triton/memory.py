@@ -19,7 +19,6 @@ from halfulp.interp.dialects.elementwise import COMBINING, elementwise_op
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import forms
 from halfulp.interp.dialects.triton.types import PointerType
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
@@ -643,7 +642,7 @@ def kind_of(op: Operation) -> str:
     """Return the property ``atomic_rmw_op`` of an atomic op."""
     prop = op.definition.property_named("atomic_rmw_op") if op.definition is not None else None
     assert prop is not None
-    kind: str = prop.kind.names[op.prop("atomic_rmw_op", at.IntegerAttr).value]  # type: ignore[union-attr]
+    kind: str = prop.kind.names[op.number("atomic_rmw_op")]  # type: ignore[union-attr]
     return kind
 
 

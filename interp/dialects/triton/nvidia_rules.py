@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.triton import encodings, gpu_rules
@@ -16,19 +16,11 @@ from halfulp.interp.dialects.triton.gpu_rules import (
     unlike_memory,
 )
 from halfulp.interp.dialects.triton.memory_layouts import Inverse
-from halfulp.interp.dialects.triton.rules import integer_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, context_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.operations import Operation, SSAValue
-
-Rule = Callable[[Operation], str | None]
-
-
-def all_of(*rules: Rule) -> Rule:
-    """Return the rule that several rules hold."""
-    return lambda op: next((problem for rule in rules if (problem := rule(op)) is not None), None)
+from halfulp.interp.ir.operations import Operation, Rule, SSAValue, all_of
 
 
 def blocks_of_value(value: SSAValue) -> Bases:
@@ -98,7 +90,7 @@ def completion(name: str) -> Rule:
 
 def positive_count(op: Operation) -> str | None:
     """Check that a barrier counts something."""
-    count = gpu_rules.signed(integer_of(op, "count") & 0xFFFFFFFF)
+    count = gpu_rules.signed(op.number("count") & 0xFFFFFFFF)
     return "count must be greater than or equal to 1" if count < 1 else None
 
 
@@ -115,7 +107,7 @@ verify_init = all_of(barrier(), positive_count, _not_across)
 
 def optional_integer(op: Operation, name: str) -> int | None:
     """Return the number of a property that may be absent."""
-    return integer_of(op, name) if name in op.properties else None
+    return op.number(name) if name in op.properties else None
 
 
 def _from_block(op: Operation) -> str | None:
@@ -323,7 +315,7 @@ _KINDS = ("", "add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 
 def _reducible(op: Operation) -> str | None:
-    kind, element = integer_of(op, "kind"), _descriptor(op).element
+    kind, element = op.number("kind"), _descriptor(op).element
     if element in _REDUCED.get(kind, frozenset()):
         return None
     return f"unsupported reduce kind {_KINDS[kind]} for element type '{element}'"

@@ -22,8 +22,6 @@ from halfulp.interp.dialects.triton.gpu_rules import (
 )
 from halfulp.interp.dialects.triton.memory_layouts import Inverse
 from halfulp.interp.dialects.triton.nvidia_rules import (
-    Rule,
-    all_of,
     barrier,
     blocks_of_value,
     completion,
@@ -31,12 +29,12 @@ from halfulp.interp.dialects.triton.nvidia_rules import (
     optional_integer,
     shown_bases,
 )
-from halfulp.interp.dialects.triton.rules import UNEQUAL_DEPTHS, integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import UNEQUAL_DEPTHS, sizes_of
 from halfulp.interp.dialects.triton.types import MemDescType, context_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, Rule, all_of
 
 # --- dots -------------------------------------------------------------------------------------------------------------
 
@@ -101,7 +99,7 @@ def _sizes(op: Operation, name: str) -> tuple[int, int]:
     type_ = given(op, name)[0].type
     sizes = type_.shape if isinstance(type_, MemDescType) else sizes_of(type_)
     rows, columns = sizes[-2:]
-    if f"{name}_type" not in op.properties or integer_of(op, f"{name}_type") != _E2M1:
+    if f"{name}_type" not in op.properties or op.number(f"{name}_type") != _E2M1:
         return rows, columns
     transposed = parameter(encoding_of(given(op, name)[0]), "ttg.nvmma_shared", "transposed")
     # A byte holds two elements along K: along the columns of A and the rows of B, unless the memory is transposed.
@@ -171,7 +169,7 @@ _RUBIN = "cuda:107"
 
 def _stored(op: Operation, name: str) -> str:
     element = memdesc(given(op, name)[0]).element
-    return str(element) if isinstance(element, ty.FloatType) else _STORED[integer_of(op, f"{name}_type")]
+    return str(element) if isinstance(element, ty.FloatType) else _STORED[op.number(f"{name}_type")]
 
 
 def _scaled_elements(op: Operation) -> str | None:
@@ -187,7 +185,7 @@ def _scaled_elements(op: Operation) -> str | None:
         return "only supports instruction shape blockM=128"
     if not is_encoding(a.encoding, encodings.TENSOR_MEMORY):
         return None
-    kind, wide = integer_of(op, "a_type"), integer_of(op, "b_type") in (_E4M3, _E5M2)
+    kind, wide = op.number("a_type"), op.number("b_type") in (_E4M3, _E5M2)
     padded = parameter(a.encoding, encodings.TENSOR_MEMORY, "fp4Padded")
     if kind == _E2M1:
         if a.element != ty.IntegerType(8):
@@ -204,7 +202,7 @@ def _orders(op: Operation) -> str | None:
     """Check the order in which tensor memory has the blocks of scales."""
     target = module_attribute(op, "ttg.target")
     scales = [memdesc(given(op, f"{name}_scale")[0]) for name in "ab"]
-    nvfp4 = all(integer_of(op, f"{name}_type") == _E2M1 for name in "ab") and all(
+    nvfp4 = all(op.number(f"{name}_type") == _E2M1 for name in "ab") and all(
         str(each.element) == "f8E4M3FN" for each in scales
     )
     special = isinstance(target, at.StringAttr) and target.value == _RUBIN and nvfp4
@@ -249,7 +247,7 @@ def verify_wgmma(op: Operation) -> str | None:
             return f"WGMMA result {word} dimension must be divisible by {unit}"
     element = a.type.element if isinstance(a.type, MemDescType) else ty.element_type(a.type)
     narrow = str(element) in ("f8E5M2", "f8E4M3FN") and ty.element_type(result.type) == ty.F("f32")
-    if narrow and integer_of(op, "maxNumImpreciseAcc") < 32:
+    if narrow and op.number("maxNumImpreciseAcc") < 32:
         return "Cannot use F32 as the accumulator element type when the max_num_imprecise_acc is less than 32"
     width, found = 32 // (ty.element_width(element) or 32), parameter(encoding_of(a), "ttg.dot_op", "kWidth")
     if found in (None, width):
@@ -394,8 +392,8 @@ def _sliced(op: Operation) -> str | None:
             return f"The source and result must have the same {word}."
     rank, dim, offset = (
         len(source.shape),
-        gpu_rules.signed(integer_of(op, "dim") & 0xFFFFFFFF),
-        integer_of(op, "offset"),
+        gpu_rules.signed(op.number("dim") & 0xFFFFFFFF),
+        op.number("offset"),
     )
     if rank != len(result.shape) or rank not in (2, 3):
         return "The source and result must both be 2D or 3D tensor memory buffers."
@@ -486,7 +484,7 @@ def _halved_axis(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) ->
 
 def verify_packed(op: Operation) -> str | None:
     """Check that there is an instruction for the elements, and that the layouts of the operands are the result's."""
-    operation, result = _OPERATIONS[integer_of(op, "op_kind")], op.results[0].type
+    operation, result = _OPERATIONS[op.number("op_kind")], op.results[0].type
     count = 3 if operation == "fma" else 2
     if len(op.operands) != count:
         return f"{operation} expects {count} operands but got {len(op.operands)}"

@@ -34,7 +34,7 @@ from halfulp.interp.dialects.triton.dots import Dot
 from halfulp.interp.dialects.triton.evaluate import waves_of_unsigned
 from halfulp.interp.dialects.triton.local import WITHOUT_VALUES, Block, element_of, shape_of
 from halfulp.interp.dialects.triton.orders import Reduced
-from halfulp.interp.dialects.triton.rules import integer_of, optional
+from halfulp.interp.dialects.triton.rules import optional
 from halfulp.interp.dialects.triton.together import LaneKernelCompiler
 from halfulp.interp.dialects.triton.types import MemDescType
 from halfulp.interp.ir import types as ty
@@ -660,7 +660,7 @@ class _OnNumbers(KernelCompiler):
         fold: Fold | None = None
         if isinstance(evaluator, OnRawSlots) and (links := combining.in_sequence(op, self)) is not None:
             scan = op.name == "tt.scan"
-            fold = Fold(links, integer_of(op, "axis"), scan, scan and bool(integer_of(op, "reverse")))
+            fold = Fold(links, op.number("axis"), scan, scan and bool(op.number("reverse")))
         return Computing(lambda: Node(op, types, results, None, (reads, written), step, None, fold))
 
 

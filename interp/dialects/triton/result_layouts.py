@@ -12,7 +12,7 @@ from halfulp.interp.dialects.triton import encodings
 from halfulp.interp.dialects.triton.encodings import Bases, blocks_of, is_encoding, parameter
 from halfulp.interp.dialects.triton.gpu_rules import encoding_of, flattened, given, halved, known_layout, unflattened
 from halfulp.interp.dialects.triton.layouts import Basis, LinearLayout
-from halfulp.interp.dialects.triton.rules import integer_of, order_of, sizes_of
+from halfulp.interp.dialects.triton.rules import order_of, sizes_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import DialectAttr
@@ -59,7 +59,7 @@ def verify_expand_dims(op: Operation) -> str | None:
         return None
     if not is_encoding(source, "ttg.slice"):
         return Unprefixed("ExpandDimsOp operand encoding must be SliceEncodingAttr")
-    if parameter(source, "ttg.slice", "dim") != integer_of(op, "axis"):
+    if parameter(source, "ttg.slice", "dim") != op.number("axis"):
         return Unprefixed("Incompatible slice dimension for ExpandDimsOp operand")
     same = parameter(source, "ttg.slice", "parent") == result
     return None if same else f"inferred layout {parameter(source, 'ttg.slice', 'parent')} is not that of the result"
@@ -153,7 +153,7 @@ def verify_fp4(op: Operation) -> str | None:
 
 def unpacked(op: Operation, source: SSAValue, result: SSAValue) -> str | None:
     """Check that a result has two elements for each byte along the axis of an op, in the same lane."""
-    sizes, shape, axis = sizes_of(source.type), sizes_of(result.type), integer_of(op, "axis")
+    sizes, shape, axis = sizes_of(source.type), sizes_of(result.type), op.number("axis")
     if len(sizes) != len(shape):
         return Unprefixed(f"source rank {len(sizes)} != result rank {len(shape)}")
     if not 0 <= axis < len(shape):
@@ -225,7 +225,7 @@ def _wrong_mma(op: Operation, a: Attribute, b: Attribute, result: Attribute) -> 
     if len(set(versions)) > 1:
         return "mismatched MMA version."
     elements = [ty.element_type(value.type) for value in op.operands[:2]]
-    precision = integer_of(op, "inputPrecision")
+    precision = op.number("inputPrecision")
     both = all(str(each) == "f32" for each in elements) and precision != 0
     wrong = both or any(map(_unsupported, elements))
     return "unsupported MMA version" if wrong and versions[0] in _VERSIONS else None
@@ -283,7 +283,7 @@ def verify_scales(op: Operation) -> str | None:
     rows, columns = sizes_of(op.results[0].type)[-2:]
     depths = []
     for shape, axis, name, side in ((a, -1, "a", "lhs"), (b, -2, "b", "rhs")):
-        packed = integer_of(op, f"{name}_elem_type") == _PACKED and integer_of(op, f"{side}_k_pack")
+        packed = op.number(f"{name}_elem_type") == _PACKED and op.number(f"{side}_k_pack")
         depths.append(shape[axis] * (2 if packed else 1))
     factor = 0
     scales = [[sizes_of(value.type) for value in given(op, f"{name}_scale")] for name in "ab"]

@@ -9,22 +9,18 @@ from typing import Any, TypeVar
 from halfulp.interp.dialects.triton.types import DescriptorType, PointerType
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation
 
 
 def sizes_of(type_: ty.Type) -> tuple[int, ...]:
     """Return the shape of a tensor of static sizes; () for a scalar."""
-    return tuple([size or 0 for size in ty.shape_of(type_) or ()])
-
-
-def integer_of(op: Operation, name: str) -> int:
-    """Return the number of a property."""
-    return op.prop(name, at.IntegerAttr).value
+    return ty.static_shape(type_)
 
 
 def order_of(op: Operation) -> tuple[int, ...]:
     """Return the property ``order`` of a transposition."""
-    return tuple([int(axis) for axis in op.prop("order", at.DenseArrayAttr).values])
+    return tuple([int(axis) for axis in op.numbers("order")])
 
 
 Each = TypeVar("Each")
@@ -32,8 +28,7 @@ Each = TypeVar("Each")
 
 def optional(op: Operation, operands: Sequence[Each]) -> list[Each | None]:
     """Return the operands by their places, None for one that is left out."""
-    segments = op.properties.get("operandSegmentSizes")
-    assert isinstance(segments, at.DenseArrayAttr)
+    segments = narrowed(op.properties.get("operandSegmentSizes"), at.DenseArrayAttr)
     given = iter(operands)
     return [next(given) if count else None for count in segments.values]
 
@@ -43,7 +38,7 @@ def optional(op: Operation, operands: Sequence[Each]) -> list[Each | None]:
 
 def verify_range(op: Operation) -> str | None:
     """Check the bounds of make_range, and that the result has as many elements."""
-    start, end = integer_of(op, "start"), integer_of(op, "end")
+    start, end = op.number("start"), op.number("end")
     if start >= end:
         return "start must be less than end"
     type_ = op.results[0].type
@@ -83,7 +78,7 @@ def verify_asm(op: Operation) -> str | None:
     if not op.operands and not op.results:
         return None
     shapes = {sizes_of(value.type) for value in (*op.operands, *op.results) if isinstance(value.type, ty.TensorType)}
-    packed = integer_of(op, "packed_element")
+    packed = op.number("packed_element")
     if packed < 1:
         return f"packed_element must be at least 1, but is {packed}"
     if len(shapes) > 1 or (shapes and prod(next(iter(shapes))) % packed):
@@ -102,7 +97,7 @@ def verify_unsplat(op: Operation) -> str | None:
 
 def verify_expand_dims(op: Operation) -> str | None:
     """Check that the result has one more dimension of size 1."""
-    shape, axis = sizes_of(op.operands[0].type), integer_of(op, "axis")
+    shape, axis = sizes_of(op.operands[0].type), op.number("axis")
     if not 0 <= axis <= len(shape):
         return f"axis {axis} is outside of the result's rank {len(shape) + 1}"
     return _not_inferred(op, (*shape[:axis], 1, *shape[axis:]))
@@ -160,7 +155,7 @@ def verify_split(op: Operation) -> str | None:
 
 def verify_gather(op: Operation) -> str | None:
     """Check that indices and result have one shape, which is that of the source but along the axis."""
-    source, indices, axis = op.operands[0].type, op.operands[1].type, integer_of(op, "axis")
+    source, indices, axis = op.operands[0].type, op.operands[1].type, op.number("axis")
     if sizes_of(indices) != sizes_of(op.results[0].type):
         return "indices and output shapes must match"
     if ty.element_type(source) != ty.element_type(op.results[0].type):
@@ -217,7 +212,7 @@ def verify_dot_scaled(op: Operation) -> str | None:
         shape = sizes_of(value.type)
         if len(shape) not in (2, 3):
             return "expected operands to be 2d or 3d"
-        packed = integer_of(op, f"{name}_elem_type") == _PACKED and integer_of(op, f"{side}_k_pack")
+        packed = op.number(f"{name}_elem_type") == _PACKED and op.number(f"{side}_k_pack")
         depths.append(shape[axis] * (2 if packed else 1))
     if depths[0] != depths[1]:
         return UNEQUAL_DEPTHS
@@ -229,7 +224,7 @@ def verify_reduce(op: Operation) -> str | None:
     problem = _axis_problem(op)
     if problem is not None:
         return problem
-    axis = integer_of(op, "axis")
+    axis = op.number("axis")
     if len(op.operands) != len(op.results):
         return "must have the same number of inputs as outputs"
     for value, result in zip(op.operands, op.results, strict=True):
@@ -253,7 +248,7 @@ def verify_scan(op: Operation) -> str | None:
 
 def verify_map(op: Operation) -> str | None:
     """Check that a map has an operand, and that it takes a power of two elements of each at once."""
-    pack = integer_of(op, "pack")
+    pack = op.number("pack")
     if not op.operands:
         return "MapElementwiseOp must have at least 1 operand"
     return "Pack must be a power of 2" if pack < 1 or pack & pack - 1 else None
@@ -263,7 +258,7 @@ def verify_mapping(op: Operation) -> str | None:
     """Check the arguments of the region of a map and what it returns: for each operand and each result as many elements
     as are taken at once.
     """
-    pack = integer_of(op, "pack")
+    pack = op.number("pack")
     taken, returned = (
         [ty.element_type(value.type) for value in values for _ in range(pack)] for values in (op.operands, op.results)
     )
@@ -288,7 +283,7 @@ def _axis_problem(op: Operation) -> str | None:
         return "must have at least one operand"
     if len({sizes_of(value.type) for value in op.operands}) > 1:
         return "requires the same shape for all operands"
-    axis, rank = integer_of(op, "axis"), len(sizes_of(op.operands[0].type))
+    axis, rank = op.number("axis"), len(sizes_of(op.operands[0].type))
     return None if 0 <= axis < rank else f"axis out of bounds: {axis}, for a rank of {rank}"
 
 
@@ -311,8 +306,7 @@ def verify_combining(op: Operation) -> str | None:
 
 def verify_descriptor(op: Operation) -> str | None:
     """Check the number of the sizes and strides of a descriptor, and its elements."""
-    type_ = op.results[0].type
-    assert isinstance(type_, DescriptorType)
+    type_ = narrowed(op.results[0].type, DescriptorType)
     if len(op.operands) != 1 + 2 * len(type_.shape):
         return f"needs {len(type_.shape)} sizes and as many strides"
     base = op.operands[0].type
@@ -322,8 +316,7 @@ def verify_descriptor(op: Operation) -> str | None:
 
 def verify_block(op: Operation) -> str | None:
     """Check that a block that is loaded or stored has the elements of the descriptor, and one index per dimension."""
-    type_ = op.operands[0].type
-    assert isinstance(type_, DescriptorType)
+    type_ = narrowed(op.operands[0].type, DescriptorType)
     block = op.results[0].type if op.results else op.operands[1].type
     indices = len(op.operands) - 1 - (not op.results)
     if indices != len(type_.shape):
@@ -337,8 +330,7 @@ def verify_block(op: Operation) -> str | None:
 
 def verify_rows(op: Operation) -> str | None:
     """Check that the block of a gather or scatter is a row, and that the tensor has such rows, one for each index."""
-    type_ = op.operands[0].type
-    assert isinstance(type_, DescriptorType)
+    type_ = narrowed(op.operands[0].type, DescriptorType)
     rows, tensor = op.operands[1].type, (op.results[0] if op.results else op.operands[3]).type
     if len(type_.shape) != 2 or type_.shape[0] != 1:
         return f"descriptor block must have two dimensions and one row, but the type is '{type_}'"

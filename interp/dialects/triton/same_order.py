@@ -18,7 +18,7 @@ from halfulp.interp.dialects.triton.contraction import Contraction
 from halfulp.interp.dialects.triton.instructions import instruction_of
 from halfulp.interp.dialects.triton.layouts import Places, layout_of
 from halfulp.interp.dialects.triton.local import element_of
-from halfulp.interp.dialects.triton.rules import integer_of, sizes_of
+from halfulp.interp.dialects.triton.rules import sizes_of
 from halfulp.interp.dialects.triton.targets import Target, encoding_of, target_of
 from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, PointerType
 from halfulp.interp.ir import types as ty
@@ -80,7 +80,7 @@ def _signature(
         a, b = (str(element_of(value.type)) for value in op.operands[:2])
         tile, model = instruction_of(op, encoding, target, settings, (a, b, str(element_of(result))))
         return "dot", tile.unit, tile.a, tile.b, tile.d, tile.shape[2], tile.order, model
-    axis, type_ = integer_of(op, "axis"), op.operands[0].type
+    axis, type_ = op.number("axis"), op.operands[0].type
     encoding, element = encoding_of(type_), str(ty.element_type(type_))
     if not depends_on_order(op):
         return op.name, "any order"
@@ -91,7 +91,7 @@ def _signature(
     known.begin(inner, product is not None)
     leaves = list(range(sizes_of(type_)[axis]))
     if op.name == "tt.scan":
-        reverse = bool(integer_of(op, "reverse"))
+        reverse = bool(op.number("reverse"))
         scanned = orders.scanned(known, leaves, along, reverse)
         return "scan", inner, element, tuple(scanned)
     tree = orders.tree_of(along, target, inner, element, len(op.operands))

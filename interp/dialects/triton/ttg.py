@@ -299,7 +299,7 @@ def _parse_warps(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     p.expect(":")
     types = p.function_type()
     if len(types.inputs) != len(captures):
-        p.error(f"custom op '{definition.name}' has {len(captures)} values, but {len(types.inputs)} types", at)
+        p.wrong(definition.name, f"has {len(captures)} values, but {len(types.inputs)} types", at)
     values = [p.use(name, type_) for name, type_ in zip(captures, types.inputs, strict=True)]
     holder, block = Region(), Block()
     block.append(p.placed(Operation(_PARTITIONS.name, _PARTITIONS, values, (), {}, {}, regions), start))
@@ -322,7 +322,7 @@ def _print_warps(printer: OpPrinter, operation: Operation) -> str:
     text = f"({', '.join(map(printer.name, partitions.operands))})"
     text += f" attributes {printer.dictionary(shown)}" if shown else ""
     text += f"\n{printer.indent}default {printer.region(default, operation, entry_arguments=False)}"
-    counts = operation.prop(_NUM_WARPS, at_.DenseArrayAttr).values
+    counts = operation.numbers(_NUM_WARPS)
     for number_, (region, count) in enumerate(zip(partitions.regions, counts, strict=True)):
         arguments = ", ".join(
             f"{printer.name(argument)}: {printer.type(argument.type)}{printer.location_of_argument(argument)}"
@@ -341,7 +341,7 @@ def _verify_warps(op: Operation) -> str | None:
     operations = op.regions[1].blocks[0].operations if len(op.regions) == 2 and op.regions[1].blocks else []
     if len(operations) != 1 or operations[0].name != "ttg.warp_specialize.partitions":
         return "expected to find only a `ttg.warp_specialize.partitions` op inside its second region"
-    regions, counts = operations[0].regions, op.prop(_NUM_WARPS, at_.DenseArrayAttr).values
+    regions, counts = operations[0].regions, op.numbers(_NUM_WARPS)
     if len(counts) != len(regions):
         return f"has {len(regions)} partitions but `partitionNumWarps` has {len(counts)} elements"
     for place, count in enumerate(counts):

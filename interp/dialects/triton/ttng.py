@@ -17,6 +17,7 @@ from halfulp.interp.dialects.triton.tt import (
     counted,
 )
 from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
+from halfulp.interp.ir.operations import Rule
 
 ttng = d.Dialect("ttng", partial=True)
 
@@ -66,7 +67,7 @@ ttng.attribute(
 # --- ops --------------------------------------------------------------------------------------------------------------
 
 
-def _verified(rule: nvidia_rules.Rule) -> dict[str, nvidia_rules.Rule]:
+def _verified(rule: Rule) -> dict[str, Rule]:
     return {"verify": rule}
 
 

@@ -481,7 +481,7 @@ def verify_layouts(op: Operation) -> str | None:
         type_ = value.type
         if isinstance(type_, ty.TensorType) and type_.encoding is not None:
             context = context or context_of(op)
-            shape = tuple([size or 0 for size in type_.shape or ()])
+            shape = ty.static_shape(type_)
             problem = encodings.verify_tensor(type_.encoding, shape, context)
         elif isinstance(type_, MemDescType):
             context = context or context_of(op)

@@ -169,7 +169,7 @@ def _parse_mask(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     mask = p.type()
     results = p.function_results() if p.take("->") else ()
     if len(operands) > 1 and not results:
-        p.error(f"custom op '{definition.name}' expects a result if passthru operand is provided", at)
+        p.wrong(definition.name, "expects a result if passthru operand is provided", at)
     values = [p.use(token, kind) for token, kind in zip(operands, (mask, *results[:1]), strict=False)]
     return p.placed(Operation(definition.name, definition, values, results, {}, entries, [region]), at)
 
@@ -278,7 +278,7 @@ class _Reading:
 
     def fail(self, message: str, token: int | None = None) -> NoReturn:
         """Raise ParseError, at the types unless a token is given."""
-        self.p.error(f"custom op '{self.definition.name}' {message}", self.types_at if token is None else token)
+        self.p.wrong(self.definition.name, message, self.types_at if token is None else token)
 
     def map(self) -> AffineMapAttr:
         """Return the map, and note what the form leaves out."""
@@ -378,8 +378,8 @@ def verify(op: Operation) -> str | None:
     shaped = op.operands[source].type
     reads = op.name == "vector.transfer_read"
     vector = op.results[0].type if reads else op.operands[data].type
-    map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
-    bounds = narrowed(op.properties["in_bounds"], ArrayAttr)
+    map_ = op.prop("permutation_map", AffineMapAttr)
+    bounds = op.prop("in_bounds", ArrayAttr)
     assert isinstance(vector, ty.VectorType)
     shape = ty.shape_of(shaped)
     rank = len(shape or ())

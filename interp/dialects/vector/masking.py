@@ -16,7 +16,6 @@ from halfulp.interp.dialects.vector.moves import integers, scalable_dimensions, 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.ir.types import spell_shape
@@ -50,7 +49,7 @@ class _Transfer:
         self.masked = masked
         self.source, self.first, self.data, self.mask = parts(op)
         self.count = indices_of(op)
-        map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
+        map_ = op.prop("permutation_map", AffineMapAttr)
         self.map = map_
         self.promised = integers(op.properties["in_bounds"])
         # For each dimension of the source, the axis of the vector along which the index increases.
@@ -169,13 +168,13 @@ def _of_shape(type_: ty.Type) -> ty.Type:
 
 def _of_transfer(op: Operation) -> ty.Type:
     vector = op.results[0].type if op.name == "vector.transfer_read" else op.operands[parts(op)[2]].type
-    map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
+    map_ = op.prop("permutation_map", AffineMapAttr)
     assert isinstance(vector, ty.VectorType)
     return mask_type(vector, map_)
 
 
 def _of_contract(op: Operation) -> ty.Type:
-    maps = narrowed(op.properties["indexing_maps"], ArrayAttr)
+    maps = op.prop("indexing_maps", ArrayAttr)
     sizes: dict[int, tuple[int, bool]] = {}
     for map_, value in zip(maps.elements[:2], op.operands, strict=False):
         assert isinstance(map_, AffineMapAttr)

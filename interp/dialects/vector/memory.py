@@ -17,7 +17,7 @@ from halfulp.interp.dialects.elements import Function, picked, replaced
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, undefined, unsupported
+from halfulp.interp.ir.operations import Operation, Rule, undefined, unsupported
 from halfulp.interp.ir.types import spell_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -31,7 +31,7 @@ Operands = Sequence[Any]
 # --- verification -----------------------------------------------------------------------------------------------------
 
 
-def verifier(data: str, what: str, indexed: bool = False, shapes: str = "dim") -> Callable[[Operation], str | None]:
+def verifier(data: str, what: str, indexed: bool = False, shapes: str = "dim") -> Rule:
     """Return the function that verifies an op on a base, indices, a mask and data.
 
     ``data``: MLIR's name for the data. ``what``: MLIR's name for the vector that must match the data. ``indexed``: True

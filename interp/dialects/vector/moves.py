@@ -21,7 +21,7 @@ from halfulp.interp.ir.types import code_layout, runtime_shape
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import of_bytes
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics.kernel import PoisonIds
 
 # --- attributes -------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def bitcast(op: Operation, settings: Settings) -> el.Function:
         (value,) = operands
         before, after = ty.width_of(source), ty.width_of(target)
         if before == after:
-            return (Value(type_, value.bits, value.poison, value.open, value.origins),)
+            return (retyped(value, type_),)
         shape = static_shape(type_, settings)
         group = lcm(before, after)
 
@@ -414,7 +414,7 @@ def vscale(op: Operation, settings: Settings) -> el.Function:
 
 def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings: Settings) -> slice:
     """Return the place of a part of a scalable vector; the position of a scalable part counts in units of vscale."""
-    start = narrowed(op.properties["pos"], at.IntegerAttr).value * (1 if fixed else settings.vscale or 1)
+    start = op.number("pos") * (1 if fixed else settings.vscale or 1)
     return slice(start, start + part[0])
 
 

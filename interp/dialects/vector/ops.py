@@ -24,7 +24,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, Rule
 from halfulp.interp.run.evaluators import OnFrames, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show
@@ -311,9 +311,7 @@ vector.op(
 )
 
 
-def _converted(
-    mnemonic: str, verify: Callable[[Operation], str | None], evaluate: OnValues, clauses: str = "", **more: Any
-) -> None:
+def _converted(mnemonic: str, verify: Rule, evaluate: OnValues, clauses: str = "", **more: Any) -> None:
     """Declare an op that makes a vector of another type from one vector."""
     vector.op(
         mnemonic,

@@ -28,7 +28,6 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, Attribute
-from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, SSAValue, unsupported
 from halfulp.interp.run.elementwise import Places, PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
@@ -36,7 +35,7 @@ from halfulp.interp.run.folding import Fold, part
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.limits import made_of
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Kernel
 
@@ -154,10 +153,6 @@ def _rows(value: Value, axes: Sequence[int]) -> Value:
     )
 
 
-def _of_type(value: Value, type_: ty.Type) -> Value:
-    return Value(type_, value.bits, value.poison, value.open, value.origins)
-
-
 def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
     """Return the function that runs vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more
     operand. Only the flag ``reassoc`` permits another order than the sequence.
@@ -173,11 +168,11 @@ def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> el
         if masked and combination.draws:
             row = el.reshaped(vector, ty.TensorType((vector.size,), type_), (vector.size,))
             total = combination.fold_under_mask(run, first, row, lanes.reshape(-1))
-            return (neutral(arith_name(kind, type_) or "", type_) if total is None else _of_type(total, type_),)
+            return (neutral(arith_name(kind, type_) or "", type_) if total is None else retyped(total, type_),)
         rows = el.picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
         if first is None and not rows.size:
             return (neutral(arith_name(kind, type_) or "", type_),)
-        return (_of_type(combination.fold(run, first, rows), type_),)
+        return (retyped(combination.fold(run, first, rows), type_),)
 
     return reduced
 
@@ -208,7 +203,7 @@ def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> el.
         for number in range(len(rows.bits)):
             combined = combination.pair(run, result, part(rows, number))
             result = chosen(run, lanes.bits[number] != 0, combined, result)
-        return (_of_type(result, type_),)
+        return (retyped(result, type_),)
 
     return reduced
 
@@ -225,7 +220,7 @@ def scan(op: Operation, settings: Settings) -> el.Function:
     """
     type_, part_type = op.results[0].type, op.results[1].type
     combination = Combination(op, kind_of(op.properties["kind"]), part_type, settings)
-    axis, inclusive = (_integer(op, name) for name in ("reduction_dim", "inclusive"))
+    axis, inclusive = (op.number(name) for name in ("reduction_dim", "inclusive"))
 
     def scanned(run: Run, operands: Operands) -> tuple[Any, ...]:
         whole, initial = operands
@@ -239,13 +234,9 @@ def scan(op: Operation, settings: Settings) -> el.Function:
             parts.append(last)
         if parts:
             whole = el.combined(run, parts, type_, lambda arrays: np.stack(arrays, axis))
-        return _of_type(whole, type_), _of_type(last, part_type)
+        return retyped(whole, type_), retyped(last, part_type)
 
     return scanned
-
-
-def _integer(op: Operation, name: str) -> int:
-    return narrowed(op.properties[name], at.IntegerAttr).value
 
 
 # --- contraction ------------------------------------------------------------------------------------------------------
@@ -278,8 +269,8 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> el.Func
     """
     type_ = op.results[0].type
     element = ty.element_type(type_)
-    maps = narrowed(op.properties["indexing_maps"], at.ArrayAttr)
-    iterators = narrowed(op.properties["iterator_types"], at.ArrayAttr)
+    maps = op.prop("indexing_maps", at.ArrayAttr)
+    iterators = op.prop("iterator_types", at.ArrayAttr)
     left, right, target = map(_dimensions, maps.elements)
     dimensions = range(len(iterators.elements))
     reduced = [dimension for dimension in dimensions if dimension not in target]
@@ -310,7 +301,7 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> el.Func
             products = multiply.pair(run, *(part(side, some) for side in sides))
             combined = combine.fold(run, result, products)
             result = combined if lanes is None else chosen(run, lanes.bits[start] != 0, combined, result)
-        return (_of_type(result, type_),)
+        return (retyped(result, type_),)
 
     return contracted
 
@@ -399,7 +390,7 @@ def moved(op: Operation, low: FunctionLowering) -> None:
     for value in op.operands:
         words, type_ = low.elements(value), _numbered(value.type)
         codes = np.arange(len(pool), len(pool) + len(words), dtype=np.uint64)
-        shape = [size or 0 for size in ty.shape_of(type_) or ()]
+        shape = ty.static_shape(type_)
         numbers.append(Value(type_, codes.reshape(shape)))
         pool += words
     inner = Operation(
@@ -436,7 +427,7 @@ def load(op: Operation, low: FunctionLowering) -> None:
 def transfer(op: Operation, low: FunctionLowering) -> None:
     """Make the machine code of vector.transfer_read and vector.transfer_write on memory, without a mask."""
     base, first, _, mask = parts(op)
-    map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
+    map_ = op.prop("permutation_map", AffineMapAttr)
     masked = mask is not None or len(evaluator_of(op).reads(op)) > len(op.operands)
     if masked or not isinstance(op.operands[base].type, ty.MemRefType):
         low.by_executor(op)
@@ -502,7 +493,7 @@ def multi_reduction(op: Operation, low: FunctionLowering) -> None:
     in row-major order.
     """
     source, first = (low.elements(value) for value in op.operands)
-    shape = [size or 0 for size in ty.shape_of(op.operands[0].type) or ()]
+    shape = ty.static_shape(op.operands[0].type)
     along = sorted(set(integers(op.properties["reduction_dims"])))
     kept = [axis for axis in range(len(shape)) if axis not in along]
     numbers = np.arange(len(source)).reshape(shape).transpose(*along, *kept).reshape(-1, len(first))

@@ -154,7 +154,7 @@ def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
     """Return a scalar as a vector of one element, or a vector of one element as a scalar."""
     if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
         raise unsupported(op, f"the number of elements from '{value.type}' to '{type_}' is not known")
-    return reshaped(value, type_, tuple(size or 0 for size in ty.shape_of(type_) or ()))
+    return reshaped(value, type_, ty.static_shape(type_))
 
 
 def insert(op: Operation, settings: Settings) -> Function:
@@ -210,7 +210,7 @@ def verify_multi_reduction(op: Operation) -> str | None:
 def verify_scan(op: Operation) -> str | None:
     """Return what is wrong with the reduced dimension, the initial value and the kind, or None."""
     source, initial = op.operands[0].type, op.operands[1].type
-    axis = narrowed(op.properties["reduction_dim"], IntegerAttr)
+    axis = op.prop("reduction_dim", IntegerAttr)
     assert isinstance(source, ty.VectorType)
     assert isinstance(initial, ty.VectorType)
     rank = len(source.shape)
@@ -253,7 +253,7 @@ def verify_outer(op: Operation) -> str | None:
 
 
 def _maps(op: Operation) -> list[AffineMapAttr]:
-    maps = narrowed(op.properties["indexing_maps"], ArrayAttr)
+    maps = op.prop("indexing_maps", ArrayAttr)
     return [map_ for map_ in maps.elements if isinstance(map_, AffineMapAttr)]
 
 
@@ -269,7 +269,7 @@ def verify_contract(op: Operation) -> str | None:
     assert isinstance(right, ty.VectorType)
     if isinstance(left.element, ty.IntegerType) and left.element.signedness != "signless":
         return "only supports signless integer types"
-    iterators = narrowed(op.properties["iterator_types"], ArrayAttr)
+    iterators = op.prop("iterator_types", ArrayAttr)
     maps = _maps(op)
     if len(maps) != 3:
         return "expected an indexing map for each vector operand"

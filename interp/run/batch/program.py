@@ -29,7 +29,7 @@ from halfulp.interp.values.buffers import CALLER, GAP, Buffer, buffer_of, store_
 from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.lanes import LaneBuffer, heap_for, lanes_of, over_lanes, ranked, repeated
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, spanned
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics.random_sources import Words
 
 if TYPE_CHECKING:
@@ -336,7 +336,7 @@ def _given(run: LaneRun, value: Any, type_: ty.Type, active: Mask | None) -> Any
     if isinstance(value, Buffer):
         held = value.load()
         tensor = ty.TensorType(value.shape[1:], value.type.element)
-        value = Value(tensor, held.bits, held.poison, held.open, held.origins)
+        value = retyped(held, tensor)
     if active is not None and over_lanes(value):
         value = lanes_of(value, numbers)
     return lane_memory(run, value, type_) if isinstance(type_, ty.MemRefType) else value
