@@ -35,7 +35,7 @@ from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrac
 from halfulp.semantics.matrix_units.chips import CHAIN, CHIPS, INTEGER, Instruction, as_model, near
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, accumulate, nan_of
-from halfulp.semantics.matrix_units.sliced_products import enclosed_sums
+from halfulp.semantics.matrix_units.sliced_products import HELD, enclosed_sums, product_of_integers
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
 _MOVED = 1 << 17  # codes at a time
@@ -268,7 +268,9 @@ def _integers(op: TileOp, rule: Accumulator, a: Codes, b: Codes, c: Codes) -> Co
     width, mask = rule.width or int(op.d[1:]), np.int64(-1 if op.d == "i64" else (1 << int(op.d[1:])) - 1)
     x, y, addend = (signed_integers(codes, int(name[1:])) for name, codes in ((op.a, a), (op.b, b), (op.c, c)))
     if rule.overflow != "saturate":
-        total = signed_integers((np.matmul(x, y) + addend).view(np.uint64) & _ones(width), width)
+        bits = int(op.a[1:]) + int(op.b[1:]) + x.shape[-1].bit_length()
+        products = product_of_integers(x, y) if bits <= HELD else np.matmul(x, y)
+        total = signed_integers((products + addend).view(np.uint64) & _ones(width), width)
         return np.asarray((total & mask).astype(c.dtype))
     if int(op.a[1:]) + int(op.b[1:]) + x.shape[-1].bit_length() > 62 or width > 62:
         chunk = by_specification(rule, op, _of_rows(a), _of_columns(b), c.transpose(1, 2, 0))

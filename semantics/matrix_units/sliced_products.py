@@ -26,7 +26,7 @@ from halfulp.semantics.matrix_units.kinds import TileOp
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_HELD = 53
+HELD = 53
 """The bits of integers that f64 holds."""
 _WORD = 62
 """The bits of the sums that integers of 64 bits hold, without the sign."""
@@ -79,7 +79,7 @@ def sums_of_products(a: Aligned, b: Aligned) -> Terms | None:
     less time.
     """
     depth = len(a.magnitude)
-    bits = (_HELD - depth.bit_length()) // 2
+    bits = (HELD - depth.bit_length()) // 2
     if -(-a.bits // bits) * -(-b.bits // bits) > depth:
         return None
     return _sums(_matrices(a, bits, (3, 1, 0, 2)), _matrices(b, bits, (3, 0, 2, 1)), (a.place + b.place)[0], bits)
@@ -128,6 +128,11 @@ def product_of_matrices(x: Floats, y: Floats) -> Floats:
         rows = slice(start, start + step)
         np.matmul(x[:, rows], y, out=found[:, rows])
     return found
+
+
+def product_of_integers(x: Integers, y: Integers) -> Integers:
+    """Return the products of matrices of integers whose sums of products have at most `HELD` bits."""
+    return product_of_matrices(x.astype(np.float64), y.astype(np.float64)).astype(np.int64)
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
