@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.aten import elementwise, moves, sums
-from halfulp.aten.calls import SEVERITY, Call, NotJudged, Verdict, array_of, judge, severity
+from halfulp.aten.calls import SEVERITY, Call, NotJudged, Verdict, array_of, dtype_of, judge, severity
 from halfulp.aten.elementwise import Rule
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.common import OWN, require
@@ -338,10 +338,10 @@ def seen_call(
                 verdict = max((_verdict(rule, call) for call in calls), key=severity)
         except NotJudged as why:
             reason = str(why)
-        except (HalfulpError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as why:
+        except (HalfulpError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError) as why:
             reason = f"its rule does not cover this call ({type(why).__name__}: {why})"
     kept = tuple(_hash(each) for each in tensors) if hashes else ()
-    types_ = ", ".join(str(each.dtype).rpartition(".")[2] + str(list(each.shape)) for each in tensors)
+    types_ = ", ".join(dtype_of(each) + ("" if each.is_nested else str(list(each.shape))) for each in tensors)
     prefix = schema.name.partition("::")[0]
     return SeenOp(number, f"{prefix}.{name}", *caller, types_, verdict, reason, kept), out
 

@@ -674,7 +674,7 @@ def layer_norm_backward(call: Call) -> Sequence[Expected]:
 
     grads = operands[:1]
     found: Sequence[Expected] = (
-        looked(call, argument, operands, "approximation", rows, by_rows=bool(rest)),
+        looked(call, argument, operands, "approximation", rows if rest else None, by_rows=bool(rest)),
         looked(call, weight, operands, "order", columns(weight, operands)),
         looked(call, bias, grads, "order", columns(bias, grads)),
     )

@@ -376,7 +376,11 @@ def test_kernels_that_add_an_addend_first_or_multiply_the_mean_apart_are_explain
         for x in 1.27, 3.3, -100.1:
             weight, bias, given = (torch().tensor([each], requires_grad=True) for each in (-8.4784, -1.7658, x))
             torch().nn.functional.layer_norm(given, (1,), weight, bias).backward(torch().ones(1))
-    assert seen.first is None
+        for shape in (64,), (4, 8, 8):  # over all axes, and over two of three
+            x, weight = (torch().randn(*each).bfloat16().requires_grad_() for each in (shape, shape[-2:]))
+            y = torch().nn.functional.layer_norm(x, shape[-2:], weight)
+            y.backward(torch().randn(*shape).bfloat16())
+    assert (seen.first, set(seen.not_judged)) == (None, {"aten.randn: random numbers"})
 
 
 @TORCH
@@ -441,6 +445,20 @@ def test_ops_that_round_some_steps_are_not_unexplained(dtype: str) -> None:
 def test_a_bound_that_is_infinite_explains_nothing() -> None:
     with pytest.raises(NotJudged, match="the errors of 1 elements have no bound"):
         judge([Within(Band(np.array([1.0, 2.0]), np.array([0.0, np.inf]), F32))], [torch().tensor([1.0, 3.0])])
+
+
+@TORCH
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_without_elements_in_order_do_not_stop_the_program() -> None:
+    fake = import_module("torch._subclasses.fake_tensor").FakeTensorMode
+    x = torch().ones(2, 3)
+    with hu.torch_mode() as seen:
+        x.to_sparse().mul_(2)
+        torch().mul(torch().nested.nested_tensor([x, x[:1]]), 2)
+        with fake():
+            torch().ones(3).add_(1)
+    assert seen.first is None
+    assert {op.name for op in seen.ops if op.verdict is None} >= {"aten.mul", "aten.mul_", "aten.add_"}
 
 
 @TORCH
