@@ -75,7 +75,8 @@ class Inside:
     chosen: Callable[[Array], Band] | None = None
 
 
-Expected = Exact | Within | Near | Inside | Callable[[], Within] | None
+Wanted = Exact | Within | Near | Inside | Callable[[], Within]
+Expected = Wanted | None
 """None: a result that holds nothing, such as the memory of torch.empty. A function computes what is expected."""
 
 
@@ -209,20 +210,30 @@ def judge(
     expected: Sequence[Expected], results: Sequence[Any], narrow: Callable[[], Sequence[Expected]] | None = None
 ) -> Verdict:
     """Return the worst verdict on the results of a call. ``narrow``: gives what they may be if sums and steps are
-    rounded to 16 bits, for an op of the table `NARROW`.
+    rounded to 16 bits, for an op of the table `NARROW`. Raises NotJudged if a result is not judged, and no other one is
+    unexplained.
     """
     worst = Verdict("equal", 0.0)
+    open_: NotJudged | None = None
     for place, (wanted, result) in enumerate(zip(expected, results, strict=False)):
         if wanted is None or not is_tensor(result):
             continue
-        array = array_of(result)
-        found = _verdict(wanted, array, narrow is not None)
-        if found.kind == "unexplained" and narrow is not None:
-            again = narrow()[place]
-            second = found if again is None else _verdict(again, array, False)
-            found = second if second.kind == "unexplained" else replace(found, kind="narrow", wrong=0, at=None)
-        worst = max(worst, found, key=severity)
+        try:
+            worst = max(worst, _of_result(wanted, place, array_of(result), narrow), key=severity)
+        except NotJudged as reason:
+            open_ = open_ or reason
+    if open_ is not None and worst.kind != "unexplained":
+        raise open_
     return worst
+
+
+def _of_result(wanted: Wanted, place: int, got: Array, narrow: Callable[[], Sequence[Expected]] | None) -> Verdict:
+    found = _verdict(wanted, got, narrow is not None)
+    if found.kind == "unexplained" and narrow is not None:
+        again = narrow()[place]
+        second = found if again is None else _verdict(again, got, False)
+        found = second if second.kind == "unexplained" else replace(found, kind="narrow", wrong=0, at=None)
+    return found
 
 
 def severity(verdict: Verdict) -> tuple[int, float]:
@@ -230,7 +241,7 @@ def severity(verdict: Verdict) -> tuple[int, float]:
     return SEVERITY.index(verdict.kind), verdict.ulp
 
 
-def _verdict(wanted: Exact | Within | Near | Inside | Callable[[], Within], got: Array, soon: bool) -> Verdict:
+def _verdict(wanted: Wanted, got: Array, soon: bool) -> Verdict:
     """Return the verdict on one result. ``soon``: if it is unexplained, only the kind and the distance are needed."""
     found: Verdict | None = None
     while found is None:

@@ -445,6 +445,8 @@ def test_ops_that_round_some_steps_are_not_unexplained(dtype: str) -> None:
 def test_a_bound_that_is_infinite_explains_nothing() -> None:
     with pytest.raises(NotJudged, match="the errors of 1 elements have no bound"):
         judge([Within(Band(np.array([1.0, 2.0]), np.array([0.0, np.inf]), F32))], [torch().tensor([1.0, 3.0])])
+    bands = [Within(Band(np.array([1.0]), np.array([rad]), F32)) for rad in (np.inf, 0.0)]
+    assert judge(bands, [torch().tensor([3.0]), torch().tensor([1.5])]).kind == "unexplained"
 
 
 @TORCH
