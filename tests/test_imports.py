@@ -37,6 +37,7 @@ IN_FUNCTIONS = {
     "halfulp.fp_formats.paths.disk": "slow: 3 ms; only tables and machine code that are kept on disk need it",
     "halfulp.conformance.vectors.diagnosis": "slow: 25 ms; only rows that differ need it",
     "halfulp.conformance.comparing.tosa_bounds": "slow: 40 ms, of the dialect tosa; only bounds of TOSA need it",
+    "halfulp.conformance.comparing.tosa_functions": "slow: as tosa_bounds, which it imports",
     "halfulp.conformance.vectors.tosa_rows": "slow: 40 ms, of the dialect tosa; only bounds of TOSA need it",
     "halfulp.conformance.files": "few commands write files, and none should load conformance to read",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",

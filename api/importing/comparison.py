@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from html import escape
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from halfulp.fp_formats import neighbours
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import Lower, is_torch, traced, without_tensors, wrong_factor
-from halfulp.importing.torch_programs import as_torch, exported, is_exported, named_leaves
+from halfulp.importing.torch_programs import Exported, as_torch, exported, is_exported, named_leaves
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
@@ -230,6 +230,33 @@ class OutputDistance:
         )
 
 
+@dataclass(frozen=True)
+class JudgedOp:
+    """An op of a program of torch, judged by the bounds of TOSA on the operands that torch gave it.
+
+    ``name``: that of its node, such as ``relu``. ``op``: the op of torch. ``verdicts``: one for each result; empty if
+    ``why`` says why there are no bounds, for example because it becomes several operators of TOSA.
+    """
+
+    name: str
+    op: str
+    verdicts: tuple[TosaVerdict, ...] = ()
+    why: str = ""
+
+    def __str__(self) -> str:
+        if not self.verdicts:
+            return f"{self.name} ({self.op}): no bounds: {self.why}"
+        return "; ".join(f"{self.name} ({self.op}): {_told(verdict)}" for verdict in self.verdicts)
+
+
+def _told(verdict: TosaVerdict) -> str:
+    """Return what a verdict says."""
+    by = f"the bounds of TOSA for '{verdict.op}' (rule {verdict.rule})"
+    if verdict.ok:
+        return f"within {by}"
+    return f"beyond {by}: {verdict.whole or f'{int(verdict.wrong.sum()):,} of {verdict.wrong.size:,} elements'}"
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """The results of a function in JAX and in halfulp.
@@ -238,12 +265,14 @@ class Comparison:
     ``module``: the module that halfulp ran.
     ``name``: the name of the function.
     ``verdicts``: with the bounds of TOSA, the verdict on each output of the other library; else empty.
+    ``ops``: if the program is several operators of TOSA, a `JudgedOp` for each op of torch, in place of ``verdicts``.
     """
 
     name: str
     module: Module
     outputs: tuple[OutputDistance, ...]
     verdicts: tuple[TosaVerdict, ...] = ()
+    ops: tuple[JudgedOp, ...] = ()
 
     @property
     def different(self) -> int:
@@ -264,12 +293,10 @@ class Comparison:
         """Say if no element was compared, what the bounds of TOSA say, and name the origins of poison."""
         nothing = ["nothing was compared"] * (not any(output.compared for output in self.outputs))
         judged = [
-            f"{output.against} is within the bounds of TOSA for '{verdict.op}' (rule {verdict.rule})"
-            if verdict.ok
-            else f"{output.against} is beyond the bounds of TOSA for '{verdict.op}' (rule {verdict.rule}): "
-            + (verdict.whole or f"{int(verdict.wrong.sum()):,} of {verdict.wrong.size:,} elements")
+            f"{output.against} is {_told(verdict)}"
             for output, verdict in zip(self.outputs, self.verdicts, strict=bool(self.verdicts))
         ]
+        judged += [f"{self.outputs[0].against}: {op}" for op in self.ops]
         return [*nothing, *judged, *(text for output in self.outputs if (text := output.poison_text()))]
 
     def __repr__(self) -> str:
@@ -313,7 +340,8 @@ def compare(
     "relative", "absolute"). In ulp, numbers near 0 are far apart.
     ``lower``: the program of JAX that halfulp runs, as for `from_jax`: "stablehlo" or "iree".
     ``bounds``: "tosa" lowers a module of torch to TOSA, and judges the results of torch by the bounds that TOSA's
-    specification allows, as `tosa_verdict` does. The module must become a single operator.
+    specification allows, as `tosa_verdict` does. If the module becomes several operators, each op of torch is judged
+    alone, on the operands that torch gave it.
 
     {options}
 
@@ -324,11 +352,11 @@ def compare(
     lowering is wrong. XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order,
     has its own elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once. The
     parts of a complex output are two outputs, whose names end with ``.real`` and ``.imag``. With ``bounds``, the result
-    has a `tosa_verdict` for each output in ``verdicts``.
+    has a `tosa_verdict` for each output in ``verdicts``, or, for several operators, a list of verdicts in ``ops``.
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
-    Raises TypeMismatch if ``f`` is not a function, Unsupported for ``bounds`` with JAX or several operators, and the
+    Raises TypeMismatch if ``f`` is not a function, Unsupported for ``bounds`` with JAX, and the
     errors of `from_jax`, `from_torch` and `run`.
     """
     if isinstance(f, str | Module):
@@ -377,27 +405,77 @@ def _beside_torch(
     copies = pytree.tree_map(lambda leaf: leaf.clone() if is_tensor(leaf) else leaf, pytree.tree_map(as_torch, args))
     with torch.no_grad():
         found = (model.module() if is_exported(model) else model)(*copies)
+    outputs = _torch_outputs(program, given, options, found)
+    comparison = _comparison(program.name, program.module, given, options, outputs, "torch", metric)
+    if not bounds:
+        return comparison
+    if len(_rules().computing(find_entry(program.module))) > 1:
+        return replace(comparison, ops=tuple(_judged_ops(model, args, options)))
+    return replace(comparison, verdicts=_verdicts(program.module, given, options, outputs))
+
+
+def _rules() -> Any:
+    """Import the rules of TOSA, which load the dialect, only if they are needed."""
+    return import_module("halfulp.conformance.comparing.tosa_functions")
+
+
+def _torch_outputs(program: Exported, given: Sequence[Any], options: RunOptions, found: Any) -> list[Output]:
+    """Return the outputs of a program beside those of torch."""
     ours = run_with(program.module, given, options)
     leaves = [(name, as_array(leaf, "a result")) for name, leaf in named_leaves(found) if is_tensor(leaf)]
-    outputs = [
-        output for value, (name, array) in zip(ours, leaves, strict=True) for output in _beside(name, value, array)
-    ]
-    comparison = _comparison(program.name, program.module, given, options, outputs, "torch", metric)
-    return replace(comparison, verdicts=_verdicts(program.module, given, options, outputs)) if bounds else comparison
+    return [output for value, (name, array) in zip(ours, leaves, strict=True) for output in _beside(name, value, array)]
 
 
 def _verdicts(
     module: Module, given: Sequence[Any], options: RunOptions, outputs: Sequence[Output]
 ) -> tuple[TosaVerdict, ...]:
-    # The dialect tosa is loaded only if it is needed.
-    rules: Any = import_module("halfulp.conformance.comparing.tosa_bounds")
     entry = find_entry(module)
-    op = rules.operator_of(entry)
     values = [value.load() if isinstance(value, Buffer) else value for value in given_arguments(entry, given, options)]
-    found: tuple[TosaVerdict, ...] = rules.judged(
-        op, rules.operands_of(op, entry, values), [theirs for _, _, theirs in outputs]
-    )
+    found: tuple[TosaVerdict, ...] = _rules().judged_function(entry, values, [theirs for _, _, theirs in outputs])
     return found
+
+
+def _judged_ops(model: Any, args: Sequence[Any], options: RunOptions) -> Iterator[JudgedOp]:
+    """Yield the verdict on each op of a program of torch, on the operands that torch gave it."""
+    torch: Any = import_module("torch")
+    pytree: Any = import_module("torch.utils._pytree")
+    program = model if is_exported(model) else torch.export.export(model, tuple(pytree.tree_map(as_torch, tuple(args))))
+    calls: list[tuple[Any, Any, Any]] = []
+
+    class Watching(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, node: Any) -> Any:
+            found = super().run_node(node)
+            if node.op == "call_function":
+                given = self.fetch_args_kwargs_from_env(node)
+                calls.append((node, pytree.tree_map(lambda x: x.clone() if is_tensor(x) else x, given), found))
+            return found
+
+    class Whole(torch.nn.Module):  # type: ignore[misc]
+        """One op with its operands; those that are not tensors are fixed."""
+
+        def __init__(self, target: Any, leaves: Sequence[Any], tree: Any) -> None:
+            super().__init__()
+            self.target, self.leaves, self.tree = target, leaves, tree
+
+        def forward(self, *tensors: Any) -> Any:
+            rest = iter(tensors)
+            filled = [next(rest) if is_tensor(leaf) else leaf for leaf in self.leaves]
+            positional, named = pytree.tree_unflatten(filled, self.tree)
+            return self.target(*positional, **named)
+
+    with torch.no_grad():
+        Watching(program.module()).run(*pytree.tree_map(as_torch, tuple(args)))
+    for node, operands, found in calls:
+        leaves, tree = pytree.tree_flatten(operands)
+        tensors = [leaf for leaf in leaves if is_tensor(leaf)]
+        verdicts: tuple[TosaVerdict, ...] = ()
+        try:
+            alone = exported(Whole(node.target, leaves, tree), tensors, "tosa")
+            given = alone.inputs(tensors)
+            verdicts, why = _verdicts(alone.module, given, options, _torch_outputs(alone, given, options, found)), ""
+        except HalfulpError as error:
+            why = error.message
+        yield JudgedOp(node.name, str(node.target), verdicts, why)
 
 
 def _comparison(

@@ -161,8 +161,10 @@ def _widened(type_: ty.Type, of: ty.Type = _F64) -> ty.Type:
     return ty.with_element(type_, of) if isinstance(element, ty.FloatType) else type_
 
 
-def _run(op: Operation, operands: Sequence[Value], wide: bool) -> tuple[Value, ...]:
-    """Run an operator alone. ``wide``: its floats are computed in f64, and its sums are exact."""
+def run_operator(op: Operation, operands: Sequence[Value], wide: bool) -> tuple[Value, ...]:
+    """Run an operator alone, on operands of any shapes that fit. ``wide``: its floats are computed in f64, and its sums
+    are exact.
+    """
     block = Block()
     arguments: list[SSAValue] = []
     given: list[Value] = []
@@ -219,7 +221,7 @@ def _numbers(value: Value) -> Floats:
 
 
 def _reference(op: Operation, operands: Sequence[Value], result: int = 0) -> Floats:
-    return _numbers(_run(op, [_wide(value) for value in operands], True)[result])
+    return _numbers(run_operator(op, [_wide(value) for value in operands], True)[result])
 
 
 class Asked(NamedTuple):
@@ -384,7 +386,7 @@ def _unread(op: Operation, operands: Sequence[Value]) -> Any:
         return False
     ones = _wide(operands[0], np.ones_like), _wide(operands[1], lambda numbers: strange.astype(np.float64))
     rest = [_wide(value, np.zeros_like) for value in operands[2:]]
-    inside = _numbers(_run(op, [*ones, *rest], True)[0])
+    inside = _numbers(run_operator(op, [*ones, *rest], True)[0])
     depthwise = op.name == "tosa.depthwise_conv2d"
     every = strange.sum(axis=(0, 1)).reshape(-1) if depthwise else strange.sum(axis=tuple(range(1, strange.ndim)))
     return inside != every
@@ -422,7 +424,7 @@ def _dot_product(asked: Asked) -> Limits:
         bound = _transformed(op, [_numbers(value) for value in absolute], asked.result, True)
     else:
         reference = _reference(op, operands)
-        bound = _numbers(_run(op, absolute, True)[0])
+        bound = _numbers(run_operator(op, absolute, True)[0])
     if op.name in _CONVOLUTIONS:
         bound = np.where(_unread(op, operands), np.nan, bound)
     acc = op.properties.get("acc_type")
@@ -496,7 +498,7 @@ def _scaled_product(asked: Asked) -> Limits:
         add(_numbers(operands[4]), _range_of(asked.format).least_normal, np.ones(1))
     for values in signed, absolute:
         values += [Value(ty.TensorType((1,), _F64), np.zeros(1, np.uint64))] * 2
-    reference, bound = (_numbers(_run(plain, values, True)[0]) for values in (signed, absolute))
+    reference, bound = (_numbers(run_operator(plain, values, True)[0]) for values in (signed, absolute))
     size = prod(operands[2].shape[1 if len(operands) > 4 else 2 :])
     if len(operands) > 4:
         bound = np.where(_unread(plain, signed), np.nan, bound)
@@ -509,7 +511,7 @@ def _divided_into_blocks(op: Operation, operands: Sequence[Value], results: Sequ
     one of the number divided by the scale that was found, two for f8E4M3FN. The draft takes the ulp of the element
     that was found, which would be 0 for a small number that is rounded to zero; here it is that of the number.
     """
-    expected = _run(op, operands, False)
+    expected = run_operator(op, operands, False)
     for place, (value, right) in enumerate(zip(results, expected, strict=True)):
         if value.shape != right.shape:
             raise InputError(f"result {place} of '{op.name}' has the shape {right.shape}, not {value.shape}")
@@ -751,10 +753,10 @@ def _judged(
         element = value.element_type
         name = _RULE_OF.get(op.name, "exact") if isinstance(element, ty.FloatType) else "exact"
         if name == "exact":
-            exact = exact or _run(op, operands, False)
+            exact = exact or run_operator(op, operands, False)
             if exact[place].shape != value.shape:
                 raise InputError(f"result {place} of '{op.name}' has the shape {exact[place].shape}, not {value.shape}")
-            found.append(_exactly(op, operands, exact[place], value))
+            found.append(exactly(op, operands, exact[place], value))
             continue
         assert isinstance(element, ty.FloatType)
         limits = RULES[name].limits(Asked(op, operands, place, element.format))
@@ -766,7 +768,8 @@ def _judged(
     return tuple(found)
 
 
-def _exactly(op: Operation, operands: Sequence[Value], expected: Value, value: Value) -> TosaVerdict:
+def exactly(op: Operation, operands: Sequence[Value], expected: Value, value: Value) -> TosaVerdict:
+    """Return the verdict on a result that must be exact, but for NaN and zeros."""
     element = value.element_type
     if isinstance(element, ty.FloatType):
         reference = _numbers(expected)

@@ -144,6 +144,11 @@ def _rescale(op: Operation, settings: Settings) -> Kernel:
         element = ty.element_type(type_)
         if not isinstance(element, ty.IntegerType):
             raise unsupported(op, element)
+        if truth(op, f"{name}_unsigned") and element.width in (32, 48):
+            raise Unsupported(
+                f"the specification has no 'tosa.rescale' with unsigned integers of {element.width} bits",
+                location=op.location, op=op.name,
+            )  # fmt: skip
         unsigned = truth(op, f"{name}_unsigned") or element.signedness == "unsigned"
         readings.append(Reading(element.width, not unsigned))
     wide, rounding = truth(op, "scale32"), op.prop("rounding_mode", EnumAttr).keywords

@@ -81,6 +81,11 @@ def _constant(code: int, width: int) -> Any:
 def _matmul(op: Operation, settings: Settings, transposed: bool) -> Loops:
     (result,) = op.results
     acc = ty.element_type(result.type)
+    if isinstance(acc, ty.IntegerType) and acc.width < 32:
+        raise Unsupported(
+            f"the specification has no '{op.name}' whose sums are of type {acc}",
+            location=op.location, op=op.name, hint="sum in i32 or i48, and narrow the sums by tosa.rescale",
+        )  # fmt: skip
     convert = [Converter(op, index, 2 + index, acc, settings) for index in (0, 1)]
     space = Space(3, 1)
     batch, row, column = space.outer

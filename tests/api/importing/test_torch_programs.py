@@ -131,8 +131,15 @@ def test_results_of_torch_are_judged_by_the_bounds_of_tosa() -> None:
         assert [(each.rule, each.ok) for each in found.verdicts] == [("tanh", ok)]
         assert ("torch is within the bounds of TOSA" if ok else "(rule tanh): 1 of 2 elements") in repr(found)
     assert hu.compare(Near(0.0), x).verdicts == ()
-    with pytest.raises(hu.Unsupported, match="bounds for single operators"):
-        hu.compare(torch().nn.Linear(2, 2), x, bounds="tosa")
+    # A convolution between transposes, a move, and an op that is two operators.
+    layers = torch().nn
+    net = layers.Sequential(layers.Conv2d(1, 2, 3), layers.Flatten(), layers.Linear(8, 2)).eval()
+    ops = hu.compare(net, torch().ones(1, 1, 4, 4), bounds="tosa").ops
+    rules = [[(verdict.op, verdict.rule, verdict.ok) for verdict in op.verdicts] for op in ops]
+    assert rules[0] == [("tosa.conv2d", "dot-product", True)]
+    assert rules[1] == [("tosa.reshape", "exact", True)]
+    assert "these compute: tosa.matmul, tosa.add" in str(ops[2])
+    assert [op.name for op in ops] == ["conv2d", "flatten", "linear"]
     with pytest.raises(hu.HalfulpError, match="bounds is 'ulp'"):
         hu.compare(Near(0.0), x, bounds="ulp")  # type: ignore[arg-type]
 

@@ -553,11 +553,23 @@ def test_folders_that_are_wrong() -> None:
         _run(_DIVIDED)
     # https://github.com/llvm/llvm-project/issues/154259: lowered, it shifts by -1.
     assert _run(_SHIFTED)[0].item() == 125
+    # The lowering loses the multiplier: its operand has no elements.
+    assert _run(_BY_ARGUMENT, np.array([40, -7], np.int32), np.array([31], np.int8))[0].tolist() == [20, -3]
     # https://github.com/llvm/llvm-project/issues/224020: the lowering crashes.
     assert _run(_RESCALED, np.array([3 << 29], np.int32), np.array([30], np.int8))[0].tolist() == [2]
 
 
 _TO_LINALG = "func.func(tosa-to-linalg)"
+_BY_ARGUMENT = """func.func @f(%x: tensor<2xi32>, %s: tensor<1xi8>) -> tensor<2xi8> {
+  %m = "tosa.const"() <{values = dense<1073741824> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %z = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %o = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = tosa.rescale %x, %m, %s, %z, %o {input_unsigned = false, output_unsigned = false, per_channel = false,
+    rounding_mode = SINGLE_ROUND, scale32 = true} :
+    (tensor<2xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<2xi8>
+  return %0 : tensor<2xi8>
+}"""
+"""A scale of 2^30 / 2^shift, of which only the shift is computed."""
 
 
 @pytest.mark.mlir
@@ -566,6 +578,7 @@ _TO_LINALG = "func.func(tosa-to-linalg)"
     [
         (_COMPARED, "canonicalize", 1, "before:   0x1 (true)\n  after:    0x0 (false)"),
         (_DIVIDED, "canonicalize", 3, "undefined before, so that anything is allowed: tosa.intdiv"),
+        (_BY_ARGUMENT, _TO_LINALG, 1, "dimension 0 of operand #1 has 0"),
         (_RESCALED, _TO_LINALG, 1, "the pass tosa-to-linalg made an invalid op: 'linalg.yield'"),
     ],
 )
