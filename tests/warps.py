@@ -687,7 +687,8 @@ def _by_element(function: Callable[..., Array]) -> Callable[..., Any]:
     def call(machine: Machine, each: Instruction, name: str, values: Sequence[Any]) -> Any:
         with np.errstate(all="ignore"):
             if isinstance(values[0], list):
-                return [function(*part) for part in zip(*values, strict=True)]
+                held = [each if isinstance(each, list) else [each] * len(values[0]) for each in values]
+                return [function(*part) for part in zip(*held, strict=True)]
             return function(*values)
 
     return call
