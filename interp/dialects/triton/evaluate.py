@@ -39,7 +39,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import elementary, floats, integer
 from halfulp.semantics.casts import bitcast
-from halfulp.semantics.kernel import Kernel, Outcome, Scalar
+from halfulp.semantics.kernel import Kernel, Open, Outcome, Scalar
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
@@ -355,6 +355,9 @@ CAT = OnValues(
 TRANS, JOIN, SPLIT = _moves(_trans), _moves(_join), data_movement(_split)
 
 
+_OPEN = np.uint8(Open.VALUE.value)
+
+
 def _gather(op: Operation, settings: Settings) -> Function:
     axis, type_ = op.number("axis"), op.results[0].type
 
@@ -369,7 +372,12 @@ def _gather(op: Operation, settings: Settings) -> Function:
             raise undefined(op, f"the index at element {where} is outside of the size {size} along axis {axis}")
         places = list(np.indices(indices.shape, sparse=True))
         places[axis] = indices.bits.astype(np.intp)
-        return (picked(source, tuple(places), type_),)
+        found = picked(source, tuple(places), type_)
+        if settings.track_open and indices.open is not None:
+            marks = np.where(np.broadcast_to(indices.open, indices.shape) != 0, _OPEN, np.uint8(0))
+            own = np.uint8(0) if found.open is None else found.open
+            found = Value(type_, found.bits, found.poison, marks | own, found.origins)
+        return (found,)
 
     return gather
 
@@ -395,7 +403,9 @@ def _histogram(op: Operation, settings: Settings) -> Function:
         if outside.any():
             where = [int(k) for k in np.argwhere(outside)[0]]
             raise undefined(op, f"element {where} is {int(source.bits[tuple(where)])}, outside of the {bins} bins")
-        return (Value(type_, np.bincount(source.bits[kept].astype(np.intp), minlength=bins).astype(dtype)),)
+        counts = np.bincount(source.bits[kept].astype(np.intp), minlength=bins).astype(dtype)
+        unsure = settings.track_open and any(value.open is not None and np.any(value.open) for value in operands)
+        return (Value(type_, counts, None, np.full(bins, _OPEN) if unsure else None),)
 
     return count
 

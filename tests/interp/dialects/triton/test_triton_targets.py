@@ -450,7 +450,9 @@ def test_a_concatenation_leaves_elements_in_their_registers() -> None:
 
 
 def test_results_that_differ_from_thread_to_thread_are_open() -> None:
-    """Where four warps combine by a - b, half of the lanes have the negated result, also what they add to memory."""
+    """Where four warps combine by a - b, half of the lanes have the negated result, also what they add to memory, and
+    what they count and choose by it.
+    """
     x = np.zeros((4, 32), np.int32)
     x[1] = np.arange(32)
     lanes = ", ".join(f"[0, {1 << bit}]" for bit in range(5))
@@ -468,9 +470,27 @@ def test_results_that_differ_from_thread_to_thread_are_open() -> None:
         + f"%pd = tt.splat %d_ : !tt.ptr<i32> -> {pointers}\n"
         + f"%qd = tt.addptr %pd, %k : {pointers}, tensor<32xi32, #l>\n"
         + f"%old = tt.atomic_rmw add, relaxed, gpu, %qd, %y : ({pointers}, tensor<32xi32, #l>) -> tensor<32xi32, #l>\n"
+        + "%c31 = arith.constant dense<31> : tensor<32xi32, #l>\n%b = arith.andi %y, %c31 : tensor<32xi32, #l>\n"
+        + "%g = tt.gather %k[%b] {axis = 0 : i32} : (tensor<32xi32, #l>, tensor<32xi32, #l>) -> tensor<32xi32, #l>\n"
+        + "%h = tt.histogram %b : tensor<32xi32, #l> -> tensor<32xi32, #l>\n"
     )
-    out, added = (hu.Buffer.from_numpy(np.zeros(32, np.int32)) for _ in range(2))
-    run("cuda:90", text, (("a", "i32", x), ("o", "i32", out), ("d", "i32", added)), 128, track_open=True)
+    for name, value in (("e", "g"), ("f", "h")):
+        text += (
+            store(value, "i32", 32)
+            .replace("%r", "%k")
+            .replace("%po", f"%p{name}")
+            .replace("%qo", f"%q{name}")
+            .replace("%o_", f"%{name}_")
+        )
+    out, added, chosen, counted = (hu.Buffer.from_numpy(np.zeros(32, np.int32)) for _ in range(4))
+    memory = (("a", "i32", x), ("o", "i32", out), ("d", "i32", added), ("e", "i32", chosen), ("f", "i32", counted))
+    run("cuda:90", text, memory, 128, track_open=True)
+    marks = chosen.load().open
+    assert marks is not None
+    assert np.array_equal(marks != 0, x[1] != 0)
+    marks = counted.load().open
+    assert marks is not None
+    assert marks.all()
     for buffer in (out, added):
         found = buffer.load()
         assert np.array_equal(found.numpy(), -x[1])
