@@ -134,7 +134,7 @@ def test_memory_that_atomics_change_is_an_operand_and_a_result() -> None:
         n=1,
     )
     codes = made.columns_as_codes
-    counts, sums = (np.uint32([codes[f"result{number}_{k}"][0] for k in range(64)]) for number in (2, 3))
+    counts, sums = (np.array([codes[f"result{number}_{k}"][0] for k in range(64)], np.uint32) for number in (2, 3))
     assert np.array_equal(counts.view(np.int32), held["gfx942_counts"] + 1)
     assert np.array_equal(sums.view(np.float32), held["gfx942_sums"])
     assert codes["open_result3_0"][0] == 0xFFFFFFFF  # the order of its additions is open
