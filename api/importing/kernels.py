@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,13 +17,17 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from halfulp.importing.common import as_printed, require, without_own_calls
+from halfulp.interp.dialects.triton.launching import spanned
+from halfulp.interp.dialects.triton.types import DescriptorType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_array, is_tensor
+from halfulp.interp.values.memref_layout import spanned as spanned_elements
 from halfulp.interp.values.value import Value
 from halfulp.loading import load_named
 from halfulp.running import RunKeywords, RunOptions, run_options, run_with
@@ -214,7 +219,7 @@ def _of_types(kernel: Any, given: Signature, constants: Mapping[str, Any], optio
     if isinstance(given, Mapping):
         words = dict(given)
     else:
-        listed = [each.strip() for each in given.split(",")] if isinstance(given, str) else list(given)
+        listed = [each.strip() for each in re.split(r",(?![^<]*>)", given)] if isinstance(given, str) else list(given)
         free = [name for name in names if name not in constants]
         typed = [parameter.name for parameter in kernel.params if not parameter.is_constexpr]
         fitting = next((some for some in (names, free, typed) if len(some) == len(listed)), None)
@@ -363,7 +368,9 @@ class Launch:
         chosen, signature, constants, attributes = packed
         given = {name: value for name, value in self.keywords.items() if name in chosen.__dict__}
         module = _compiled(_Source(self.kernel, signature, constants, attributes, given), target)
-        values = [each for name, type_ in signature.items() for each in _kept(name, type_, self.bound[name])]
+        (function,) = (op for op in module.body if op.symbol_name == self.kernel.fn.__name__)
+        described = any(isinstance(type_, DescriptorType) for type_ in argument_types(function))
+        values = [each for name, type_ in signature.items() for each in _kept(name, type_, self.bound[name], described)]
         return module, dict(values)
 
     def _refused(self, error: Exception) -> HalfulpError:
@@ -428,15 +435,46 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _kept(name: str, type_: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what of an argument the compiled kernel takes, each with its name there: no constants, and of a tuple its
-    elements.
+def _kept(name: str, type_: Any, value: Any, described: bool) -> Iterator[tuple[str, Any]]:
+    """Yield what of an argument the compiled kernel takes, each with its name there: no constants, of a tuple its
+    elements, and the parts of a descriptor. ``described``: whether it takes descriptors as they are.
     """
     if isinstance(type_, tuple):
         for number, part in enumerate(zip(type_, value, strict=True)):
-            yield from _kept(f"{name}.{number}", *part)
+            yield from _kept(f"{name}.{number}", *part, described)
+    elif _is_descriptor(value):
+        array = _described(value, f"the argument {name}")
+        sizes = [
+            (f"{name}.{what}[{k}]", n) for what in ("shape", "strides") for k, n in enumerate(getattr(value, what))
+        ]
+        yield name, array
+        if not described:
+            # Triton passes the sizes twice: to the code that takes the place of the descriptor, and to the kernel.
+            yield from ((f"{each} of the descriptor", size) for each, size in sizes)
+            yield f"{name}.padding", value.padding == "nan"
+            yield f"{name}.round_f32_to_tf32", value.round_f32_to_tf32
+        elif value.padding == "nan" or value.round_f32_to_tf32:
+            raise Unsupported(
+                f"the argument {name}: a descriptor from the host that pads with NaNs or rounds to tf32 is not run",
+                hint="make the descriptor in the kernel: tl.make_tensor_descriptor",
+            )
+        yield from sizes
     elif type_ != "constexpr":
         yield name, value.data if isinstance(value, _Memory) else value
+
+
+def _is_descriptor(value: Any) -> bool:
+    return type(value).__name__ == "TensorDescriptor"
+
+
+def _described(value: Any, what: str) -> np.ndarray[Any, Any]:
+    """Return the array that a descriptor describes, in the memory of its base. Raises TypeMismatch."""
+    array = as_array(value.base, what)
+    flat = array.reshape(-1) if array.flags.c_contiguous else spanned(value.base, array, what)
+    _, count = spanned_elements(value.shape, value.strides, 0)
+    if count > flat.size:
+        raise TypeMismatch(f"{what}: the descriptor reaches {count} elements, but its base has {flat.size}")
+    return as_strided(flat, value.shape, [step * array.itemsize for step in value.strides])
 
 
 def _looked_at(name: str, value: Any) -> Any:
@@ -444,12 +482,8 @@ def _looked_at(name: str, value: Any) -> Any:
     if isinstance(value, tuple):
         parts = [_looked_at(f"{name}[{number}]", _plain(each)) for number, each in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if type(value).__name__ == "TensorDescriptor":
-        raise Unsupported(
-            f"the argument {name} is a TensorDescriptor, which is not run",
-            hint="pass the array, its shape and its strides, and make the descriptor in the kernel: "
-            "tl.make_tensor_descriptor",
-        )
+    if _is_descriptor(value):
+        return value
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str | list):

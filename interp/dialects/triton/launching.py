@@ -14,10 +14,12 @@ from numpy.lib.stride_tricks import as_strided
 from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.triton import memory
 from halfulp.interp.dialects.triton.compiling import KernelCompiler
+from halfulp.interp.dialects.triton.descriptors import Descriptor
 from halfulp.interp.dialects.triton.planning import may_be_planned, record
 from halfulp.interp.dialects.triton.plans import Plan
 from halfulp.interp.dialects.triton.together import LaneKernelCompiler, programs_at_once
-from halfulp.interp.dialects.triton.types import PointerType
+from halfulp.interp.dialects.triton.types import DescriptorType, PointerType
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
 from halfulp.interp.ir.operations import Operation, argument_types
@@ -31,6 +33,7 @@ from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.interp.values.elements import check_clean
 from halfulp.interp.values.memref_layout import row_major
+from halfulp.interp.values.memref_layout import spanned as spanned_elements
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origins
 
@@ -48,7 +51,7 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     Raises TypeMismatch for other elements, for a buffer whose elements do not lie one after the other, and for a view
     that goes backwards.
     """
-    assert isinstance(type_, PointerType)
+    assert isinstance(type_, PointerType | DescriptorType)
     element = type_.element
     if isinstance(data, Buffer):
         if data.type.element != element:
@@ -65,18 +68,33 @@ def pointed(data: Any, type_: ty.Type, what: str) -> Buffer:
     copied = not data.dtype.isnative if isinstance(data, np.ndarray) else array.base is None
     if trailing or array.dtype.itemsize != dtype.itemsize or copied:
         return _constant(Buffer.from_numpy(codes))
+    shape, strides = array.shape, tuple(step // array.itemsize for step in array.strides)
     if not array.flags.c_contiguous:
-        array = _spanned(data, array, what)
+        array = spanned(data, array, what)
     held = Allocation(element, 0, what)
     held.bits = array.reshape(-1).view(dtype)
     if not held.bits.size:
         held.bits = np.zeros(1, dtype)
     held.constant = not array.flags.writeable
+    if isinstance(type_, DescriptorType):
+        return _tensor(held, shape, strides, type_, what)
     shape = array.shape
     return Buffer(ty.MemRefType(shape, element), held, 0, shape, row_major(shape))
 
 
-def _spanned(data: Any, array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+def _tensor(
+    held: Allocation, shape: tuple[int, ...], strides: tuple[int, ...], type_: DescriptorType, what: str
+) -> Buffer:
+    """Return the memory of a tensor that a descriptor describes. Raises TypeMismatch."""
+    if len(shape) != len(type_.shape):
+        raise TypeMismatch(
+            f"{what}: expected an array of rank {len(type_.shape)}, for '{type_}', got rank {len(shape)}"
+        )
+    layout = at.StridedLayoutAttr(0, strides) if strides != row_major(shape) else None
+    return Buffer(ty.MemRefType(shape, type_.element, layout), held, 0, shape, strides)
+
+
+def spanned(data: Any, array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
     """Return a flat array from the first element of a view to the end of the array or tensor that it is a view of."""
     if any(step < 0 for step in array.strides):
         raise TypeMismatch(
@@ -126,14 +144,26 @@ class _Lent(NamedTuple):
     size: int
 
 
+def _range(buffer: Buffer) -> slice:
+    """Return which elements of its allocation a buffer reaches."""
+    return slice(*spanned_elements(buffer.shape, buffer.strides, buffer.offset))
+
+
+def _entered(type_: ty.Type, number: int, buffer: Buffer) -> Value | Descriptor:
+    """Return what a kernel has for an argument: a pointer to the memory with a number, or a descriptor of it."""
+    if isinstance(type_, DescriptorType):
+        return Descriptor(number, 0, buffer.shape, buffer.strides, nan=False)
+    return Value(type_, memory.code_of(number))
+
+
 def _lend(buffer: Buffer, source: str, origins: Origins) -> _Lent:
     """Return the memory of a buffer as bytes: the same bytes, and a copy of the poison and the marks."""
     held = buffer.allocation
-    codes = held.bits[buffer.offset : buffer.offset + prod(buffer.shape)]
+    part = _range(buffer)
+    codes = held.bits[part]
     size = codes.dtype.itemsize
     lent = mem.Memory(source, codes.nbytes, mem.CALLER_ALIGNMENT, origins, written=True)
     lent.data, lent.constant = codes.view(np.uint8), held.constant
-    part = slice(buffer.offset, buffer.offset + prod(buffer.shape))
     if held.poison is not None and held.origins is not None:
         ids = np.repeat(origins.adopt(held.poison[part], held.origins), size)
         lent.ids_to_write(origins)[:] = ids
@@ -146,7 +176,7 @@ def _lend(buffer: Buffer, source: str, origins: Origins) -> _Lent:
 def _give_back(lent: _Lent, origins: Origins) -> None:
     """Note the poison and the marks of the elements in the memory of the caller."""
     buffer, memory_, size = lent
-    held, part = buffer.allocation, slice(buffer.offset, buffer.offset + prod(buffer.shape))
+    held, part = buffer.allocation, _range(buffer)
     if memory_.ids is not None:
         held.adopted(origins)
         if held.poison is None:
@@ -224,7 +254,7 @@ def launch(
         if key not in lent:
             made = _lend(argument, f"argument {number}{_label(kernel, number)}", origins)
             lent[key] = shared.add(made.memory), made
-        given.append(Value(type_, memory.code_of(lent[key][0])))
+        given.append(_entered(type_, lent[key][0], argument))
     launched = _Launch(program, kernel, given, outside, origins, shared, sizes)
     try:
         results = launched.run()
@@ -287,12 +317,13 @@ class _Planned(NamedTuple):
                 key.append(argument.bits.tobytes())
                 continue
             held = argument.allocation
-            codes = held.bits[argument.offset : argument.offset + prod(argument.shape)]
+            codes = held.bits[_range(argument)]
             clean = held.poison is None and held.open is None
             if not clean or codes.ndim != 1 or codes.itemsize > _WIDEST or len(codes) > _MOST_IN_MEMORY:
                 return None
             known = memories.setdefault(_address(argument), _Held(len(memories), codes, held.constant))
-            key.append((known.number, len(codes), codes.itemsize, held.constant))
+            sizes_of = argument.shape, argument.strides
+            key.append((known.number, len(codes), codes.itemsize, held.constant, *sizes_of))
         given = [each.codes for each in memories.values()]
         if any(np.may_share_memory(one, other) for at, one in enumerate(given) for other in given[:at]):
             return None
@@ -327,7 +358,7 @@ class _Planned(NamedTuple):
         given: list[Any] = []
         for argument, type_ in zip(self.arguments, argument_types(self.kernel), strict=True):
             if isinstance(argument, Buffer):
-                argument = Value(type_, memory.code_of(1 + self.memories[_address(argument)].number))
+                argument = _entered(type_, 1 + self.memories[_address(argument)].number, argument)
             given.append(lower(argument))
         buffers = [(len(codes), codes.itemsize, constant) for _, codes, constant in self.memories.values()]
         try:

@@ -80,6 +80,11 @@ class DescriptorType(ty.DialectType):
         """The type of the elements, and the layout."""
         return (self.element,) if self.layout is None else (self.element, self.layout)
 
+    @property
+    def pointee(self) -> ty.Type:
+        """The type of the elements of the tensor, which is memory."""
+        return self.element
+
     def inner(self, names: Names) -> str:
         """Return the text after the mnemonic."""
         layout = "" if self.layout is None else f", {self.layout.spell_nested(names)}"

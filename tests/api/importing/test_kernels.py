@@ -178,6 +178,32 @@ def test_views_are_memory_with_strides(kernels: Any) -> None:
         assert y.tolist() == x.sum(axis=0).tolist()
 
 
+@pytest.mark.parametrize("target", [None, "cuda:90", "cuda:80", "hip:gfx942"])
+def test_descriptors_from_the_host(kernels: Any, target: str | None) -> None:
+    torch = pytest.importorskip("torch")
+    descriptor = import_module("triton.tools.tensor_descriptor").TensorDescriptor
+    x = np.arange(20 * 32, dtype=np.float32).reshape(20, 32)
+    narrow = descriptor(torch.from_numpy(x), [20, 12], [32, 1], [8, 16])
+    y = np.full((20, 16), -1, np.float32)
+    out = descriptor.from_tensor(torch.from_numpy(y), [8, 16])
+    for _ in range(3):  # a launch that is repeated runs by a plan
+        y.fill(-1)
+        module = hu.launch(kernels.described[(3,)], narrow, out, 1, BLOCK=8, target=target)
+        assert np.array_equal(y[:, :12], 2 * x[:, :12] + 1)
+        assert (y[:, 12:] == 1).all()  # what is outside of the tensor is loaded as 0
+    if target != "cuda:90":
+        return
+    other = np.zeros((20, 16), np.float32)
+    hu.run(module, x[:, :12], 20, 12, 32, 1, other, 20, 16, 16, 1, grid=3)
+    assert np.array_equal(other, y)
+    with pytest.raises(hu.TypeMismatch, match=r"expected an array of rank 2, for '!tt.tensordesc<8x16xf32"):
+        hu.run(module, x[0], 20, 12, 32, 1, other, 20, 16, 16, 1, grid=3)
+    with pytest.raises(hu.TypeMismatch, match="reaches 672 elements, but its base has 640"):
+        hu.launch(kernels.described[(3,)], descriptor(narrow.base, [21, 32], [32, 1], [8, 16]), out, 1, BLOCK=8)
+    with pytest.raises(hu.Unsupported, match="pads with NaNs"):
+        hu.launch(kernels.described[(3,)], descriptor.from_tensor(narrow.base, [8, 16], padding="nan"), out, 1, BLOCK=8)
+
+
 def test_arguments_whose_names_triton_changes(kernels: Any) -> None:
     one, two = np.arange(8, dtype=np.float32), np.arange(8, 16, dtype=np.float32)
     for taken, expected in ((1, one), (2, two)):
@@ -270,6 +296,8 @@ def test_modules(kernels: Any) -> None:
     assert "ttg" not in hu.print_module(plain)
     assert 'ttg.target = "hip:gfx942"' in hu.print_module(gpu)
     assert plain.text == hu.print_module(hu.from_triton(kernels.add, f"{types}, 64"))
+    block = "tensordesc<fp32[8,16]>"
+    assert "!tt.tensordesc<8x16xf32>" in hu.print_module(hu.from_triton(kernels.described, f"{block}, {block}, i32, 8"))
     warps = hu.from_triton(kernels.add, types, {"BLOCK": 64}, target="cuda:90", num_warps=2)
     assert '"ttg.num-warps" = 2' in hu.print_module(warps)
 
