@@ -66,7 +66,7 @@ NARROW: Mapping[str, str] = {
 
 def _other_axis(call: Call) -> bool:
     rank = call.results[0].ndim
-    return rank > 0 and int(call["dim"]) % rank != rank - 1
+    return bool(rank > 0 and int(call["dim"]) % rank != rank - 1)
 
 
 _ONLY: Mapping[str, Callable[[Call], bool]] = {

@@ -658,14 +658,12 @@ def layer_norm_backward(call: Call) -> Sequence[Expected]:
 
     def columns(f: Callable[..., Band], used: Sequence[Band]) -> Callable[[Array], Band]:
         def chosen(places: Array) -> Band:
-            index = np.unravel_index(places, x.mid.shape[len(rest) :])
-            kept = [
-                each.apply(
-                    lambda a: a[(..., *index)] if a.shape == x.mid.shape else a.reshape(*a.shape[: len(rest)], 1)
-                )
-                for each in used
-            ]
-            return f(*kept)
+            key: Any = (..., *np.unravel_index(places, x.mid.shape[len(rest) :]))
+
+            def kept(a: Array) -> Array:
+                return a[key] if a.shape == x.mid.shape else a.reshape(*a.shape[: len(rest)], 1)
+
+            return f(*(each.apply(kept) for each in used))
 
         return chosen
 
