@@ -276,7 +276,7 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
         try:
             body(p, operation, block)
         except Unbuildable as error:
-            p.wrong(definition.name, error, begin)
+            p.wrong(definition.name, str(error), begin)
         return operation
 
     def print_(printer: OpPrinter, operation: Operation) -> str:

@@ -25,7 +25,6 @@ from halfulp.interp.dialects.tosa.forms import Form
 from halfulp.interp.dialects.tosa.images import fft2d, resize, rfft2d
 from halfulp.interp.dialects.tosa.products import AVERAGE_POOL, MATMUL, MATMUL_T, MAX_POOL, convolution
 from halfulp.interp.dialects.tosa.rules import (
-    Rule,
     alike,
     constant_shape,
     declare,
@@ -57,7 +56,7 @@ from halfulp.interp.dialects.tosa.types import (
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, Rule, SSAValue
 from halfulp.interp.run.evaluators import OnValues
 
 _ZERO_POINTS = {"input_zp": SCALAR_INT_OR_FLOAT, "weight_zp": SCALAR_INT_OR_FLOAT}
