@@ -689,8 +689,8 @@ def update(
     unsure = np.full(count, inexact)
     for value in operands:
         if value.open is not None:
-            marks = np.broadcast_to(np.asarray(value.open), shape).reshape(-1)
-            unsure |= marks & np.uint8(Open.VALUE.value) != 0
+            own = np.broadcast_to(np.asarray(value.open), shape).reshape(-1)
+            unsure |= own & np.uint8(Open.VALUE.value) != 0
     for each in _as_array(active).tolist():
         elements, place, memory = where[each]
         old = int(elements[place])
