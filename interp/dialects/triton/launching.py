@@ -90,7 +90,7 @@ def _tensor(
         raise TypeMismatch(
             f"{what}: expected an array of rank {len(type_.shape)}, for '{type_}', got rank {len(shape)}"
         )
-    layout = at.StridedLayoutAttr(0, strides) if strides != row_major(shape) else None
+    layout = at.StridedLayoutAttr(strides) if strides != row_major(shape) else None
     return Buffer(ty.MemRefType(shape, type_.element, layout), held, 0, shape, strides)
 
 

@@ -9,8 +9,9 @@ of its device library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from typing import Any
 
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.elements import Function, Operands
@@ -67,7 +68,7 @@ def _as_op(*names: str) -> Makes:
             return first.run
         second = elementwise_step(op, names[1], (bool_like(result),), result, settings)
 
-        def both(run: Run, operands: Operands) -> Sequence[object]:
+        def both(run: Run, operands: Operands) -> tuple[Any, ...]:
             return second.run(run, first.run(run, operands))
 
         return both
