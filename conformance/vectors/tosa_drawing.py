@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import frexp, prod
 from random import Random
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -336,7 +336,7 @@ def _pool(average: bool) -> Callable[[_Drawing], None]:
             pads += [low, high + missing]
             sides.append((size + low + high + missing - window) // strides[axis] + 1)
         value, made = d.argument(given, d.element), (given[0], *sides, given[3])
-        words = {"kernel": kernel, "stride": strides, "pad": pads}
+        words: dict[str, Any] = {"kernel": kernel, "stride": strides, "pad": pads}
         shapes = [d.shape(numbers) for numbers in words.values() if d.op.endswith("adaptive")]
         words = {} if shapes else words
         if not average:
@@ -397,7 +397,7 @@ def _elementwise(count: int, to: str | None = None) -> Callable[[_Drawing], None
     def draw(d: _Drawing) -> None:
         shapes = _broadcast(d, count)
         values = [d.argument(shape, d.element, _source(d.op, d.element, place)) for place, shape in enumerate(shapes)]
-        attributes: dict[str, object] = {}
+        attributes: dict[str, Any] = {}
         if d.op == "arithmetic_right_shift":
             attributes["round"] = d.flip()
         if d.op in ("maximum", "minimum"):
