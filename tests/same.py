@@ -84,7 +84,7 @@ class Change(NamedTuple):
 
 _FIELDS = (
     "reduction_blocks|sum_type|products|divisors|integer_division|total_order|logistic|reduced_nan|index_sign|scatter_windows|"
-    "promises|padding_of_windows|scattered_initial|dot_algorithm|quantized_ops|narrow_subnormals|flushed_formats"
+    "promises|padding_of_windows|scattered_initial|dot_algorithm|quantized_ops|narrow_subnormals|flushed_formats|masked_load"
 )
 """The fields of profiles that were added."""
 

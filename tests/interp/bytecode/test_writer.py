@@ -125,6 +125,9 @@ NEWER_TEXT = {
     "newer/func.mlir#0": "iree-opt takes dlti in a text for an attribute, and drops the property of that name",
 }
 
+# Where the properties of an op were others in the MLIR of iree-opt than they are in MLIR 24 as torch-mlir has it.
+NEWER_PROPERTIES = frozenset(("newer/affine.mlir#0",))
+
 
 def generic(tool: str, data: bytes) -> bytes | None:
     """Return the generic form that an mlir-opt prints for text or bytecode; None where it rejects it."""
@@ -141,7 +144,8 @@ def check_iree(entry: CorpusEntry, version: int, tool: str) -> None:
     module = parsed(entry.name, Schema.LLVM24)
     if version >= 5 or not holds_raw_properties(module):
         read = generic(tool, write_bytecode(module, version, Schema.LLVM24))
-        assert (read == expected) == (entry.name not in NEWER_TEXT), entry.name
+        other = entry.name in NEWER_TEXT or (version >= 5 and entry.name in NEWER_PROPERTIES)
+        assert (read == expected) == (not other), entry.name
 
 
 def test_iree_opt_reads_what_is_written(iree_opt: str) -> None:
