@@ -516,9 +516,9 @@ def _divided_into_blocks(op: Operation, operands: Sequence[Value], results: Sequ
         if value.shape != right.shape:
             raise InputError(f"result {place} of '{op.name}' has the shape {right.shape}, not {value.shape}")
     block, source, scales = _block_size(op), _numbers(operands[0]), _numbers(results[1])
-    right = _numbers(expected[1])
+    exact = _numbers(expected[1])
     scale_format = _format_of(results[1])
-    good, least, most = within(scale_format, scales, Limits(right, right, right, np.isnan(right)))
+    good, least, most = within(scale_format, scales, Limits(exact, exact, exact, np.isnan(exact)))
     with np.errstate(invalid="ignore"):
         reference = source / np.repeat(scales, block, axis=-1)
     if results[0].element_type == MXINT8:
@@ -528,7 +528,7 @@ def _divided_into_blocks(op: Operation, operands: Sequence[Value], results: Sequ
         fmt, numbers = _format_of(results[0]), _numbers(results[0])
         error = _ulp(fmt, reference) * (2 if fmt.name == "f8E4M3FN" else 1)
     fits, low, high = within(fmt, numbers, Limits(reference, error, error))
-    fits = (fits & np.repeat(good, block, axis=-1)) | np.repeat(np.isnan(right), block, axis=-1)
+    fits = (fits & np.repeat(good, block, axis=-1)) | np.repeat(np.isnan(exact), block, axis=-1)
     return TosaVerdict(op.name, "to-blocks", ~fits, low, high), TosaVerdict(op.name, "to-blocks", ~good, least, most)
 
 

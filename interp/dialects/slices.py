@@ -172,7 +172,9 @@ def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
         if start >= size:
             return d.Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
         # As in MLIR, a part that begins in front of the shape is found when it runs.
-        if None not in (count, step) and (last := start + (count - 1) * step) >= size:
+        if count is None or step is None:
+            continue
+        if (last := start + (count - 1) * step) >= size:
             return d.Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
     return None
 
