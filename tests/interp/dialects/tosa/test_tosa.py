@@ -479,7 +479,11 @@ def test_a_convolution_of_blocks_has_the_scales_of_its_elements() -> None:
     given[0, :, 0, 7] = 2, 5
     weights[0, :, 0, 7] = 1, 3
     operands = [hu.convert(given, "f8E5M2"), hu.convert([[[[4.0]], [[8.0]]]], "f8E8M0FNU")]
-    operands += [hu.convert(weights, "f8E5M2"), hu.convert([[[[1.0]], [[2.0]]]], "f8E8M0FNU"), np.float32([0.5])]
+    operands += [
+        hu.convert(weights, "f8E5M2"),
+        hu.convert([[[[1.0]], [[2.0]]]], "f8E8M0FNU"),
+        np.array([0.5], np.float32),
+    ]
     (found,) = hu.run(_SCALED.format(scales="1x2x1", pad="1, 0, 0, 0"), *operands)
     assert found.numpy().reshape(-1).tolist() == [2 * 3 * 4 * 2 + 0.5, 2 * 1 * 4 * 1 + 5 * 3 * 8 * 2 + 0.5]
 
