@@ -131,17 +131,37 @@ def grouped(a_ptr, b_ptr, c_ptr, sizes_ptr, count, N, K, BM: tl.constexpr, BN: t
 
 
 @triton.jit
-def persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def persistent(
+    a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr = False
+):
     tiles_n = tl.cdiv(N, BN)
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BM, BK])
     b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [BK, BN])
     c_desc = tl.make_tensor_descriptor(c_ptr, [M, N], [N, 1], [BM, BN])
-    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * tiles_n, tl.num_programs(0)):
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * tiles_n, tl.num_programs(0), warp_specialize=PARTS):
         m, n = tile // tiles_n * BM, tile % tiles_n * BN
         acc = tl.zeros((BM, BN), tl.float32)
         for k in range(0, K, BK):
             acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc)
         c_desc.store([m, n], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
+def attention_by_descriptors(
+    q_desc, k_desc, v_desc, o_ptr, n, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, PARTS: tl.constexpr
+):
+    first = tl.program_id(0) * BM
+    q = q_desc.load([first, 0])
+    largest = tl.full((BM,), -float("inf"), tl.float32)
+    total, acc = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+    for start in tl.range(0, n, BN, warp_specialize=PARTS):
+        s = tl.dot(q, k_desc.load([start, 0]).T) * scale
+        now = tl.maximum(largest, tl.max(s, axis=1))
+        p, keep = tl.exp2(s - now[:, None]), tl.exp2(largest - now)
+        total, largest = total * keep + tl.sum(p, axis=1), now
+        acc = tl.dot(p.to(tl.float16), v_desc.load([start, 0]), acc * keep[:, None])
+    i, d = first + tl.arange(0, BM), tl.arange(0, D)
+    tl.store(o_ptr + i[:, None] * D + d[None, :], (acc / total[:, None]).to(o_ptr.dtype.element_ty))
 
 
 @triton.jit

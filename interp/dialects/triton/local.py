@@ -2,7 +2,8 @@
 
 A slot of type ``!ttg.memdesc`` holds a `Block`: arrays that views of one allocation share. Layouts of shared memory
 change no value, so a block is held in the order of its shape. Copies that run beside the program, barriers and tokens
-are done at once: a program without races has the same values.
+are done at once: a program without races has the same values. Where partitions wait for each other, barriers count
+(`halfulp.interp.dialects.triton.partitions`).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _allocated(op: Operation, run: Run, settings: Settings, type_: MemDescType) 
     return Block(np.zeros(type_.shape + trailing, dtype), ids, np.zeros(type_.shape, marks))
 
 
-def _block(op: Operation, slot: Any) -> Block:
+def memory_block(op: Operation, slot: Any) -> Block:
     """Return the block in a slot. Raises UndefinedBehavior for poison."""
     if isinstance(slot, Value):
         raise undefined(op, f"the block of memory is poison: {slot.origin()}")
@@ -83,7 +84,7 @@ def _block(op: Operation, slot: Any) -> Block:
 def read_slot(op: Operation, run: Run, slot: Any, type_: ty.Type) -> Value:
     """Return the content of a slot as a value: the elements of a tensor, or of a block of memory."""
     if isinstance(type_, MemDescType):
-        return _block(op, slot).load(run, ty.TensorType(type_.shape, type_.element))
+        return memory_block(op, slot).load(run, ty.TensorType(type_.shape, type_.element))
     value: Value = lift(slot, type_)
     return value
 
@@ -130,12 +131,12 @@ def _alloc(op: Operation, settings: Settings) -> OnSlots:
 
 def _load(op: Operation, settings: Settings) -> OnSlots:
     type_ = op.results[0].type
-    return lambda run, slots: (_block(op, slots[0]).load(run, type_),)
+    return lambda run, slots: (memory_block(op, slots[0]).load(run, type_),)
 
 
 def _store(op: Operation, settings: Settings) -> OnSlots:
     def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-        _block(op, slots[1]).store(lift(slots[0], op.operands[0].type))
+        memory_block(op, slots[1]).store(lift(slots[0], op.operands[0].type))
         return ()
 
     return store
@@ -151,7 +152,7 @@ def _index(op: Operation, settings: Settings) -> OnSlots:
         place = descriptors.number(op, slots[1], ty.I32, "the index")
         if not 0 <= place < count:
             raise undefined(op, f"the index {place} is outside of the {count} blocks")
-        return (_block(op, slots[0]).viewed(lambda array, trailing: array[place]),)
+        return (memory_block(op, slots[0]).viewed(lambda array, trailing: array[place]),)
 
     return index
 
@@ -161,7 +162,7 @@ def _subslice(op: Operation, settings: Settings) -> OnSlots:
     part = tuple(
         [slice(start, start + size) for start, size in zip(offsets, _memory_of(op.results[0].type).shape, strict=True)]
     )
-    return lambda run, slots: (_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
+    return lambda run, slots: (memory_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
 
 
 def _trans(op: Operation, settings: Settings) -> OnSlots:
@@ -170,7 +171,7 @@ def _trans(op: Operation, settings: Settings) -> OnSlots:
     def move(array: npt.NDArray[Any], trailing: tuple[int, ...]) -> npt.NDArray[Any]:
         return array.transpose(*order, *range(len(order), array.ndim))
 
-    return lambda run, slots: (_block(op, slots[0]).viewed(move),)
+    return lambda run, slots: (memory_block(op, slots[0]).viewed(move),)
 
 
 def _reshape(op: Operation, settings: Settings) -> OnSlots:
@@ -186,7 +187,7 @@ def _reshape(op: Operation, settings: Settings) -> OnSlots:
             raise unsupported(op, "the elements of the block do not lie one after the other") from None
         return view
 
-    return lambda run, slots: (_block(op, slots[0]).viewed(move),)
+    return lambda run, slots: (memory_block(op, slots[0]).viewed(move),)
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def _copy(op: Operation, settings: Settings) -> OnSlots:
         given = [lift(slot, value.type) for slot, value in zip(slots, op.operands, strict=True)]
         pointers, block, mask, other = optional(op, given)
         assert pointers is not None
-        _block(op, block).store(memory.load(access, run, pointers, mask, other, loaded))
+        memory_block(op, block).store(memory.load(access, run, pointers, mask, other, loaded))
         return (TOKEN,)
 
     return copy
@@ -283,7 +284,7 @@ def _copy_of_buffer(op: Operation, settings: Settings) -> OnSlots:
         type_ = ty.TensorType(where.shape, element_of(op.operands[0].type))
         zeros = Value(type_, np.zeros(where.shape, code_layout(type_.element)[0]))
         loaded = memory.load(access, run, where, mask, zeros if other is None else other, type_)
-        _block(op, block).store(loaded)
+        memory_block(op, block).store(loaded)
         return (TOKEN,)
 
     return copy
@@ -308,7 +309,7 @@ def _tensor_store(op: Operation, settings: Settings) -> OnSlots:
     def store(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         block, value, predicate = slots[0], slots[-2], slots[-1]
         if descriptors.number(op, predicate, ty.I1, "the predicate"):
-            _block(op, block).store(lift(value, op.operands[-2].type))
+            memory_block(op, block).store(lift(value, op.operands[-2].type))
         return (TOKEN,) * len(op.results)
 
     return store
@@ -320,7 +321,7 @@ def _tensor_copy(op: Operation, settings: Settings) -> OnSlots:
         raise unsupported(op, f"a copy of '{source}' to '{target}' is not run")
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
-        _block(op, slots[1]).store(read_slot(op, run, slots[0], source))
+        memory_block(op, slots[1]).store(read_slot(op, run, slots[0], source))
         return ()
 
     return copy
@@ -329,7 +330,7 @@ def _tensor_copy(op: Operation, settings: Settings) -> OnSlots:
 def _tensor_slice(op: Operation, settings: Settings) -> OnSlots:
     dim, offset = op.number("dim"), op.number("offset")
     part = (*(slice(None),) * dim, slice(offset, offset + _memory_of(op.results[0].type).shape[dim]))
-    return lambda run, slots: (_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
+    return lambda run, slots: (memory_block(op, slots[0]).viewed(lambda array, trailing: array[part]),)
 
 
 # --- TMA --------------------------------------------------------------------------------------------------------------
@@ -392,21 +393,21 @@ def segmented(op: Operation, slots: Sequence[Any]) -> list[list[Any]]:
     return found
 
 
-def _block_of(op: Operation) -> MemDescType:
+def block_type(op: Operation) -> MemDescType:
     """Return the type of the block that a copy fills: the last one among the operands."""
     return [value.type for value in op.operands if isinstance(value.type, MemDescType)][-1]
 
 
 def _tma_load(op: Operation, settings: Settings) -> OnSlots:
     type_ = narrowed(op.operands[0].type, DescriptorType)
-    load = descriptors.block_loader(op, type_, _block_of(op).element, settings)
+    load = descriptors.block_loader(op, type_, block_type(op).element, settings)
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         (tensor,), coordinates, offsets, _, (block,), (predicate,) = segmented(op, slots)
         if offsets:
             raise unsupported(op, "a copy of a window of an image is not run")
         if descriptors.number(op, predicate, ty.I1, "the predicate"):
-            loaded, target = load(run, tensor, coordinates), _block(op, block)
+            loaded, target = load(run, tensor, coordinates), memory_block(op, block)
             target.viewed(lambda array, trailing: array.reshape(type_.shape + trailing)).store(loaded)
         return ()
 
@@ -416,11 +417,11 @@ def _tma_load(op: Operation, settings: Settings) -> OnSlots:
 def _tma_store(op: Operation, settings: Settings) -> OnSlots:
     type_ = narrowed(op.operands[0].type, DescriptorType)
     store = descriptors.block_storer(op, type_, settings)
-    held = ty.TensorType(type_.shape, _block_of(op).element)
+    held = ty.TensorType(type_.shape, block_type(op).element)
 
     def copy(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
         tensor, *coordinates, block = slots
-        value = _block(op, block).load(run, held)
+        value = memory_block(op, block).load(run, held)
         store(run, tensor, coordinates, value)
         return ()
 

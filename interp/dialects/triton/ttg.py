@@ -6,7 +6,16 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.regions import inside, parenthesised, types_text
-from halfulp.interp.dialects.triton import casts, encodings, forms, gpu_rules, local, result_layouts, types
+from halfulp.interp.dialects.triton import (
+    casts,
+    encodings,
+    forms,
+    gpu_rules,
+    local,
+    partitions,
+    result_layouts,
+    types,
+)
 from halfulp.interp.dialects.triton.forms import Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import CACHE, RMW, VOLATILE
 from halfulp.interp.dialects.triton.types import follows, mask_type, pointee
@@ -312,7 +321,8 @@ def _parse_warps(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
 def _argument(p: OpParser) -> Argument:
     token = p.operand_token()
     p.expect(":")
-    return Argument(token, p.type(), None)
+    type_ = p.type()
+    return Argument(token, type_, p.deferrable_location() if p.tokens[p.pos] == "loc" else None)
 
 
 def _print_warps(printer: OpPrinter, operation: Operation) -> str:
@@ -402,6 +412,7 @@ _PARTITIONS = ttg.op(
 ttg.op(
     "warp_specialize",
     custom=d.CustomForm(_parse_warps, _print_warps),
+    evaluate=partitions.OF_TTG["warp_specialize"],
     results=(d.variadic("defaultPassthrough", d.ANY),),
     properties=(
         d.Property(_NUM_WARPS, d.INTEGER_ARRAY_ATTR),
@@ -431,4 +442,5 @@ declare_rows(
             {"traits": _ENDS, "verify": inside("ttg.warp_specialize.partitions")},
         ),
     ),
+    partitions.OF_TTG,
 )

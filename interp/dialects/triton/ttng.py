@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
-from halfulp.interp.dialects.triton import dots, encodings, forms, local, nvidia_rules, nvidia_units, types
+from halfulp.interp.dialects.triton import encodings, forms, nvidia_rules, nvidia_units, partitions, types
 from halfulp.interp.dialects.triton.forms import FALSE, Row, declare_rows, flag, number, truth
 from halfulp.interp.dialects.triton.tt import (
     CACHE,
@@ -309,6 +309,6 @@ declare_rows(
             (d.Property("dim", DIMENSION),),
         ),
     ),
-    {**local.OF_TTNG, "warp_group_dot": dots.DOT, "tc_gen5_mma": dots.MMA, "tc_gen5_mma_scaled": dots.SCALED_MMA},
+    partitions.OF_TTNG,
     types.verify_layouts,
 )

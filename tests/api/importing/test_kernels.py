@@ -204,6 +204,33 @@ def test_descriptors_from_the_host(kernels: Any, target: str | None) -> None:
         hu.launch(kernels.described[(3,)], descriptor.from_tensor(narrow.base, [8, 16], padding="nan"), out, 1, BLOCK=8)
 
 
+@pytest.mark.long
+def test_warps_that_do_different_work(kernels: Any) -> None:
+    """The same bits with and without partitions: Triton divides the work, and leaves the order of all sums."""
+    a, b = normal(384, 320, dtype=np.float16), normal(320, 256, dtype=np.float16)
+    q, k, v = (normal(512, 64, dtype=np.float16) + np.float16(shift) for shift in (0, 0.25, 0.5))
+    block = "tensordesc<fp16[128,64]>"
+    signature = dict.fromkeys(("q_desc", "k_desc", "v_desc"), block) | {"o_ptr": "*fp16", "n": "i32", "scale": "fp32"}
+    described = [part for x in (q, k, v) for part in (x, *x.shape, 64, 1)]
+    found: list[list[bytes]] = []
+    for parts in (False, True):
+        c, o = np.zeros((384, 256), np.float16), np.zeros_like(q)
+        constants = {"BM": 128, "BN": 128, "D": 64, "PARTS": parts}
+        attend = hu.from_triton(kernels.attention_by_descriptors, signature, constants, target="cuda:100")
+        for _ in range(2):  # a launch with partitions has no plan
+            given = a, b, c, 384, 256, 320, 128, 128, 64, parts
+            module = hu.launch(kernels.persistent[(2,)], *given, target="cuda:100")
+            hu.run(attend, *described, o, 512, 0.18, grid=4)
+            found.append([c.tobytes(), o.tobytes()])
+        for made in (module, attend):
+            assert ("ttg.warp_specialize" in (made.text or "")) == parts
+    assert all(each == found[0] for each in found)
+    wrong = (
+        np.abs(wide(c) - wide(a) @ wide(b)) - F16 * np.abs(wide(c)) - 320 * F32 * (np.abs(wide(a)) @ np.abs(wide(b)))
+    )
+    assert wrong.max() <= 0
+
+
 def test_arguments_whose_names_triton_changes(kernels: Any) -> None:
     one, two = np.arange(8, dtype=np.float32), np.arange(8, 16, dtype=np.float32)
     for taken, expected in ((1, one), (2, two)):

@@ -680,6 +680,108 @@ def test_an_op_that_is_not_run_is_named() -> None:
         hu.run(POLL, np.zeros(4, np.int32), grid=1)
 
 
+PARTS = """
+#l = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @f(%p: !tt.ptr<f32>, %n: i32) {
+    %true = arith.constant true
+    %false = arith.constant false
+    %0 = arith.constant 0 : i32
+    %1 = arith.constant 1 : i32
+    %3 = arith.constant 3 : i32
+    %none = arith.constant dense<0.0> : tensor<128xf32, #l>
+    %held = ttg.local_alloc : () -> MEM<128xf32, #s, #smem, mutable>
+    %full = ttg.local_alloc : () -> BARRIER
+    %empty = ttg.local_alloc : () -> BARRIER
+    ttng.init_barrier %full, 1 : BARRIER
+    ttng.init_barrier %empty, 2 : BARRIER
+    ttng.wait_barrier %full, %0, %false : BARRIER
+    ttng.arrive_barrier %full, 7, %false : BARRIER
+    ttng.wait_barrier %full, %3 : BARRIER
+    %sum = ttg.warp_specialize(%held, %full, %empty, %n)
+    default {
+      %all:2 = scf.for %i = %0 to %n step %1 iter_args(%acc = %none, %phase = %0) -> (tensor<128xf32, #l>, i32) : i32 {
+        ttng.wait_barrier %full, %phase : BARRIER
+        %x = ttg.local_load %held : MEM<128xf32, #s, #smem, mutable> -> tensor<128xf32, #l>
+        ttng.arrive_barrier %empty, 2 : BARRIER
+        %next = arith.addf %acc, %x : tensor<128xf32, #l>
+        %other = arith.xori %phase, %1 : i32
+        scf.yield %next, %other : tensor<128xf32, #l>, i32
+      }
+      ttg.warp_yield %all#0 : tensor<128xf32, #l>
+    }
+    partition0(%to: MEM<128xf32, #s, #smem, mutable>, %f: BARRIER, %e: BARRIER, %m: i32) num_warps(4) {
+      %true_0 = arith.constant true
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %last = scf.for %i = %c0 to %m step %c1 iter_args(%phase = %c1) -> (i32) : i32 {
+        ttng.wait_barrier %e, %phase : BARRIER
+        %number = arith.addi %i, %c1 : i32
+        %float = arith.sitofp %number : i32 to f32
+        %value = tt.splat %float : f32 -> tensor<128xf32, #l>
+        ttg.local_store %value, %to : tensor<128xf32, #l> -> MEM<128xf32, #s, #smem, mutable>
+        ttng.arrive_barrier %f, 1, %true_0 : BARRIER
+        %other = arith.xori %phase, %c1 : i32
+        scf.yield %other : i32
+      }
+      ttg.warp_return
+    } : (MEM<128xf32, #s, #smem, mutable>, BARRIER, BARRIER, i32) -> tensor<128xf32, #l>
+    ttng.inval_barrier %full : BARRIER
+    %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #l>
+    %s = tt.splat %p : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #l>
+    %where = tt.addptr %s, %r : tensor<128x!tt.ptr<f32>, #l>, tensor<128xi32, #l>
+    tt.store %where, %sum : tensor<128x!tt.ptr<f32>, #l>
+    tt.return
+  }
+}
+""".replace("BARRIER", "MEM<1xi64, #s, #smem, mutable>").replace("MEM", "!ttg.memdesc")
+_INIT = "ttng.init_barrier %full, 1"
+_EXPECT = "ttng.barrier_expect %full, {}, %true : !ttg.memdesc<1xi64, #s, #smem, mutable>\n"
+WAITING = (
+    # What is changed in the text, and the error that it makes.
+    (
+        "init_barrier %empty, 2", "init_barrier %empty, 3",
+        "the default region waits for phase 1 of the barrier %full (1 of 1 arrivals and 0 bytes are missing) at "
+        '"<string>":24:9; partition0 waits for phase 0 of the barrier %e (1 of 3 arrivals and 0 bytes are missing) at '
+        '"<string>":38:9',
+    ),
+    ("(%phase = %c1)", "(%phase = %c0)", "partition0 waits for phase 0 of the barrier %e (2 of 2 arrivals and 0 bytes"),
+    ("init_barrier %empty, 2", "init_barrier %empty, 1", "2 arrivals at a barrier whose phase needs only 1 more"),
+    ("ttng.init_barrier %full, 1 : !ttg.memdesc<1xi64, #s, #smem, mutable>\n", "", "the barrier was not initialised"),
+    (_INIT, "ttng.init_barrier %full, 2000000", "a barrier counts at most 1048575 arrivals, not 2000000"),
+    (
+        _INIT + " : !ttg.memdesc<1xi64, #s, #smem, mutable>\n", _INIT.replace("1", "2 : !ttg.memdesc<1xi64, #s, #smem, mutable>\n") + _EXPECT.format(4),
+        "phase 0 of the barrier %full (0 of 2 arrivals and 4 bytes are missing)",
+    ),
+    ("%sum = ttg", _EXPECT.format(4) + "%sum = ttg", "1 arrivals at a barrier whose phase needs only 0 more"),
+    ("%sum = ttg", _EXPECT.format(1 << 20) + "%sum = ttg", "counts at most 1048575 bytes, not 1048576"),
+    (
+        "%r = tt.make", "ttng.wait_barrier %empty, %0 : !ttg.memdesc<1xi64, #s, #smem, mutable>\n%r = tt.make",
+        "the program, which has only one part here, waits",
+    ),
+)  # fmt: skip
+
+
+def test_partitions_take_turns() -> None:
+    for count in (0, 1, 4, 5):
+        y = hu.Buffer.from_numpy(np.ones(128, np.float32))
+        hu.run(PARTS, y, count, grid=1)
+        assert (np.asarray(y.load()) == count * (count + 1) / 2).all()
+    traced = hu.trace(PARTS, hu.Buffer.from_numpy(np.ones(128, np.float32)), 3, grid=1, shadow=True)
+    assert traced.errors is not None
+    assert next(iter(traced.errors.lines())).endswith("argument[0]: tensor<128xf32>: exact")
+
+
+@each_row(*WAITING)
+def test_parts_that_wait_for_each_other_are_a_deadlock(old: str, new: str, message: str) -> None:
+    assert PARTS.count(old) == 1
+    with pytest.raises(hu.UndefinedBehavior, match=re.escape(message)) as found:
+        hu.run(PARTS.replace(old, new), np.zeros(128, np.float32), 4, grid=1)
+    assert found.value.location is not None
+
+
 PRINTS = """
 tt.func @f(%x: f32, %n: i32) {
   %h = arith.truncf %x : f32 to bf16
