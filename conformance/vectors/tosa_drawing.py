@@ -20,7 +20,9 @@ from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.ir.errors import InputError
 
 MOST = 2048
-"""Most elements of one operand: each is a column of the vectors. Larger operands are halved."""
+"""Most elements of the operand that is drawn first: each is a column of the vectors. Others have at most four times as
+many.
+"""
 MOST_DIMENSION, MOST_BATCH, MOST_RANK = 63, 3, 6
 OVERSIZE = 8
 """One operator in this number has larger strides, paddings and dilations."""
@@ -252,7 +254,7 @@ def _convolution(kernels: Sequence[tuple[int, ...]], depthwise: bool = False) ->
         kernel = d.random.choice(kernels)
         count = len(kernel)
         given = d.images(count + 2)
-        features = d.random.randint(1, 8)
+        features = _features(d, kernel, given[-1])
         strides, dilations = d.numbers(count, 1, 2, 8), d.numbers(count, 1, 2, 7)
         pads, sides = _window(d, given[1:-1], kernel, dilations, strides)
         channels = given[-1] * features if depthwise else features
@@ -269,10 +271,16 @@ def _convolution(kernels: Sequence[tuple[int, ...]], depthwise: bool = False) ->
     return draw
 
 
+def _features(d: _Drawing, kernel: Sequence[int], channels: int) -> int:
+    """Return a number of features for which there are not many more weights than elements of the image."""
+    return min(d.random.randint(1, 8), 4 * MOST // (prod(kernel) * channels))
+
+
 def _transposed(d: _Drawing) -> None:
     weight, acc, made = d.random.choice(_SUMMED[d.element])
     kernel = d.random.choice(_KERNELS)
-    given, features = d.images(4), d.random.randint(1, 8)
+    given = d.images(4)
+    features = _features(d, kernel, given[3])
     strides = d.numbers(2, 1, 2, 8)
     pads = d.numbers(4, 1 - min(kernel), 1, 9)
     sides = []
