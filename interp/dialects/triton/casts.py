@@ -55,7 +55,7 @@ class Row(NamedTuple):
 _WIDE = "f64 f32 f16 bf16"
 _OCP = "f8E4M3FN f8E5M2"
 _FNUZ = "f8E4M3FNUZ f8E5M2FNUZ"
-_OLD_CUDA, _NEW_CUDA = "cuda:80 cuda:86", "cuda:89 cuda:90 cuda:100 cuda:120"
+_OLD_CUDA, _NEW_CUDA = "cuda:80 cuda:86", "cuda:89 cuda:90 cuda:100 cuda:103 cuda:120"
 _CUDA = f"{_OLD_CUDA} {_NEW_CUDA}"
 _SATURATING = {"conversion_overflow": "saturate"}
 _ONES, _SIGNED = {"nan_result": "all_ones"}, {"nan_result": "canonical_signed"}

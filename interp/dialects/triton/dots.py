@@ -302,6 +302,8 @@ def _matrix_unit(scaled: bool) -> OnValues:
         tile, model = instruction_of(op, encoding, target, settings, (*kinds, str(element_of(d))))
         instruction = Instruction(replace(tile, scale="f8E8M0FNU", block=_BLOCK) if scaled else tile, model)
         record = None if scaled else recording(op, compiler)
+        # The models are those of one block. That two blocks add in the same way is likely, but not published.
+        assumed = "two_ctas" in op.properties and tile.d in FORMATS
 
         def multiply(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
             given = segmented(op, slots)
@@ -315,7 +317,7 @@ def _matrix_unit(scaled: bool) -> OnValues:
                 sides = _sides(op, (x, y), instruction, kinds, scales)
                 c = _if_used(c, used)
                 codes = _multiplied(op, run, instruction, sides, c.bits)
-                made = _finished(op, run, settings, codes, (x, y, c, *scales), False)
+                made = _finished(op, run, settings, codes, (x, y, c, *scales), assumed)
                 given[2][0].store(made if record is None else record(run, x, y, c, made))
             return (TOKEN,) * len(op.results)
 

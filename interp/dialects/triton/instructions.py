@@ -116,8 +116,9 @@ _K_OF_TCGEN05 = {"f16": 16, "bf16": 16, _TF32: 8, "f4E2M1FN": 64}
 
 
 def _of_tcgen05(op: Operation, encoding: DialectAttr, types: _Types, model: str) -> Instruction:
-    if "two_ctas" in op.properties:
-        raise unsupported(op, "a product of two blocks of a cluster is not run")
+    """tcgen05: two blocks of a cluster (`cta_group::2`) compute half of the rows each, in instructions of the depth of
+    those of one block.
+    """
     shape = (encoding["blockM"], encoding["blockN"], _K_OF_TCGEN05.get(types.a, 32))
     return Instruction(_tile(op, types, shape, "tcgen05", ()), _WRAPPING if types.integers else model)
 

@@ -15,12 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.dialects.elements import Function, Operands, poison_ids
+from halfulp.interp.dialects.elements import Function, Operands, picked, poison_ids
+from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.triton import descriptors, memory
 from halfulp.interp.dialects.triton.rules import optional, order_of, sizes_of
-from halfulp.interp.dialects.triton.types import DescriptorType, MemDescType, PointerType, pointer_to
+from halfulp.interp.dialects.triton.targets import target_of
+from halfulp.interp.dialects.triton.types import ASYNC_TOKEN, DescriptorType, MemDescType, PointerType, pointer_to
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
+from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.ir.types import code_layout
 from halfulp.interp.run.evaluators import OnValues
@@ -299,10 +302,49 @@ def _tensor_alloc(op: Operation, settings: Settings) -> OnSlots:
 
 
 def _tensor_load(op: Operation, settings: Settings) -> OnSlots:
-    if "redOp" in op.properties:
-        raise unsupported(op, "a load that reduces is not run")
-    load = _load(op, settings)
-    return lambda run, slots: (*load(run, slots), *(TOKEN,) * (len(op.results) - 1))
+    load, tokens = _load(op, settings), (TOKEN,) * sum(value.type == ASYNC_TOKEN for value in op.results)
+    if "redOp" not in op.properties:
+        return lambda run, slots: (*load(run, slots), *tokens)
+    reduce = _extreme_of_rows(op, settings)
+
+    def load_and_reduce(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        (value,) = load(run, slots)
+        return (value, *tokens, reduce(run, value))
+
+    return load_and_reduce
+
+
+_MIN, _REDUCES = 1, "cuda:103"
+_OF_NUMBERS, _OR_NAN = ("arith.minnumf", "arith.maxnumf"), ("arith.minimumf", "arith.maximumf")
+
+
+def _extreme_of_rows(op: Operation, settings: Settings) -> Callable[[Run, Value], Value]:
+    """Return the function for the least or the largest element of each row (`tcgen05.ld.red`): of the magnitudes with
+    ``abs``; NaNs are left out unless ``NaN`` is set.
+    """
+    whole, type_ = op.results[0].type, op.results[-1].type
+    element = ty.element_type(whole)
+    if element != ty.F("f32"):
+        raise unsupported(op, f"a load that reduces elements of type '{element}' is not run")
+    target = target_of(op)
+    if target is not None and target.name != _REDUCES:
+        raise unsupported(
+            op, f"{target.name} has no instruction that loads and reduces (tcgen05.ld.red): {_REDUCES} has"
+        )
+    names = _OR_NAN if "NaN" in op.properties and op.number("NaN") else _OF_NUMBERS
+    combine = elementwise_step(op, names[op.prop("redOp", EnumAttr).value != _MIN], (type_, type_), type_, settings)
+    magnitude = elementwise_step(op, "math.absf", (whole,), whole, settings)
+    absolute = "abs" in op.properties and op.number("abs")
+
+    def reduce(run: Run, value: Value) -> Value:
+        (value,) = magnitude.run(run, (value,)) if absolute else (value,)
+        columns = [picked(value, (slice(None), column), type_) for column in range(value.shape[1])]
+        found = columns[0]
+        for column in columns[1:]:
+            (found,) = combine.run(run, (found, column))
+        return found
+
+    return reduce
 
 
 def _tensor_store(op: Operation, settings: Settings) -> OnSlots:

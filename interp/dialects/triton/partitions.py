@@ -20,9 +20,11 @@ from typing import Any, NamedTuple
 
 from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.triton import descriptors, dots, local
+from halfulp.interp.dialects.triton.encodings import blocks_of
 from halfulp.interp.dialects.triton.local import OnSlots, memory_block, segmented
 from halfulp.interp.dialects.triton.types import context_of
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined, unsupported
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, PerOp, moves
@@ -90,17 +92,18 @@ def _holds(op: Operation, slots: Sequence[Any]) -> bool:
     return not slots or descriptors.number(op, slots[0], ty.I1, "the predicate") != 0
 
 
-def _one_block(op: Operation) -> None:
-    blocks = context_of(op).blocks
-    if blocks != 1:
-        raise unsupported(op, f"warps that do different work are not run for clusters of {blocks} blocks")
+def _check_alike(op: Operation) -> None:
+    """Raise Unsupported for an op that not all blocks of a cluster do alike: then one count does for all."""
+    for name in ("fromCTA", "multicastCTA"):
+        if name in op.properties and (op.number(name) or name == "fromCTA"):
+            raise unsupported(op, f"{name}, by which blocks of a cluster arrive at the barriers of others, is not run")
 
 
 def _counting(act: Callable[[Operation, Sequence[Any]], None]) -> OnValues:
     """Return the evaluator of an op on a barrier that has no results."""
 
     def build(op: Operation, settings: Settings) -> OnSlots:
-        _one_block(op)
+        _check_alike(op)
 
         def run(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
             act(op, slots)
@@ -152,7 +155,7 @@ def _then(evaluator: OnValues, act: Callable[[Operation, Sequence[Sequence[Any]]
     """Return the evaluator of an op that counts at barriers when it has ended. ``act``: gets the slots by operands."""
 
     def build(op: Operation, given: Any) -> OnSlots:
-        _one_block(op)
+        _check_alike(op)
         first = evaluator.build(op, given)
 
         def run(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
@@ -166,11 +169,13 @@ def _then(evaluator: OnValues, act: Callable[[Operation, Sequence[Sequence[Any]]
 
 
 def _copied(op: Operation, given: Sequence[Sequence[Any]]) -> None:
-    """A copy brings all bytes of its block, also those of elements outside of the tensor."""
+    """A copy brings all bytes of the part that a block of the cluster has, also those outside of the tensor."""
     *_, (barrier,), (_,), predicate = given
     if _holds(op, predicate):
         type_ = local.block_type(op)
-        _counts(op, barrier, 0, -(prod(type_.shape) * ty.width_of(type_.element) // 8))
+        assert isinstance(type_.encoding, DialectAttr)
+        parts = 1 << sum(any(basis) for basis in blocks_of(type_.encoding))
+        _counts(op, barrier, 0, -(prod(type_.shape) * ty.width_of(type_.element) // 8 // parts))
 
 
 def _multiplied(op: Operation, given: Sequence[Sequence[Any]]) -> None:
@@ -272,7 +277,7 @@ def _deadlock(waits: Sequence[tuple[str, _Wait]]) -> UndefinedBehavior:
 
 
 def _wait(op: Operation, compiler: Compiler) -> Action:
-    _one_block(op)
+    _check_alike(op)
     operands, after = compiler.slots(op.operands), compiler.after()
 
     def wait(frame: Frame) -> Segment | None:
@@ -296,7 +301,7 @@ def _wait(op: Operation, compiler: Compiler) -> Action:
 
 def _specialize(op: Operation, compiler: Compiler) -> Action:
     """The parts run in frames that share their slots with that of the op, in which each has its own."""
-    _one_block(op)
+    _check_alike(op)
     (holder,) = op.regions[1].blocks[0].operations
     captures, finish = compiler.slots(holder.operands), compiler.resume(op)
 

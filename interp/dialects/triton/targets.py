@@ -140,6 +140,7 @@ TARGETS: Mapping[str, Target] = {
         _cuda("89", "chip:sm_89", _NONE, _NONE),
         _cuda("90", "chip:sm_90", _HALVES, _INTEGERS),
         _cuda("100", "chip:sm_100", _HALVES | _F32, _FLOATS | _INTEGERS),
+        _cuda("103", "", _HALVES | _F32, _FLOATS | _INTEGERS),
         _cuda("120", "chip:sm_120", _HALVES | _F32, _FLOATS | _INTEGERS),
         _hip("gfx942", "chip:gfx942", _HALVES | _F32, _WAVE_OF_64, _EXTREMES),
         _hip("gfx950", "", _HALVES | _F32, _WAVE_OF_64, _EXTREMES),

@@ -782,6 +782,100 @@ def test_parts_that_wait_for_each_other_are_a_deadlock(old: str, new: str, messa
     assert found.value.location is not None
 
 
+REDUCED = """
+#l = #ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>
+#r = #ttg.slice<{dim = 1, parent = #l}>
+#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 32, colStride = 1>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:103", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @f(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>) {
+    %rows = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32, #r>
+    %columns = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 0, parent = #l}>>
+    %a = tt.expand_dims %rows {axis = 1 : i32} : tensor<128xi32, #r> -> tensor<128x1xi32, #l>
+    %b = tt.expand_dims %columns {axis = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 0, parent = #l}>> -> tensor<1x32xi32, #l>
+    %n = arith.constant dense<32> : tensor<128x1xi32, #l>
+    %a32 = arith.muli %a, %n : tensor<128x1xi32, #l>
+    %wide = tt.broadcast %a32 : tensor<128x1xi32, #l> -> tensor<128x32xi32, #l>
+    %high = tt.broadcast %b : tensor<1x32xi32, #l> -> tensor<128x32xi32, #l>
+    %at = arith.addi %wide, %high : tensor<128x32xi32, #l>
+    %s = tt.splat %p : !tt.ptr<f32> -> tensor<128x32x!tt.ptr<f32>, #l>
+    %from = tt.addptr %s, %at : tensor<128x32x!tt.ptr<f32>, #l>, tensor<128x32xi32, #l>
+    %x = tt.load %from : tensor<128x32x!tt.ptr<f32>, #l>
+    %m, %t = ttng.tmem_alloc %x : (tensor<128x32xf32, #l>) -> (!ttg.memdesc<128x32xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token)
+    %y, %u, %red = ttng.tmem_load %m[%t] {MODE} : !ttg.memdesc<128x32xf32, #tmem, #ttng.tensor_memory, mutable> -> tensor<128x32xf32, #l>, tensor<128xf32, #r>
+    tt.store %from, %y : tensor<128x32x!tt.ptr<f32>, #l>
+    %o = tt.splat %q : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #r>
+    %to = tt.addptr %o, %rows : tensor<128x!tt.ptr<f32>, #r>, tensor<128xi32, #r>
+    tt.store %to, %red : tensor<128x!tt.ptr<f32>, #r>
+    tt.return
+  }
+}
+"""
+
+
+@each_row(*product(("min", "max"), (False, True), (False, True)))
+def test_loads_of_tensor_memory_that_reduce(kind: str, magnitudes: bool, nan: bool) -> None:
+    x = np.random.default_rng(4).standard_normal((128, 32)).astype(np.float32)
+    x[1, 5], x[2, 31], x[3, 0], x[4] = np.nan, np.inf, -np.inf, np.nan
+    y, before = np.zeros(128, np.float32), x.copy()
+    options = [f"redOp = #ttng.redOp<{kind}>", *["abs = true"] * magnitudes, *["NaN = true"] * nan]
+    hu.run(REDUCED.replace("MODE", ", ".join(options)), x, y, grid=1)
+    combine = {("min", False): np.fmin, ("max", False): np.fmax, ("min", True): np.minimum, ("max", True): np.maximum}
+    expected = combine[kind, nan].reduce(np.abs(x) if magnitudes else x, axis=1)
+    with pytest.raises(hu.Unsupported, match=r"cuda:100 has no instruction that loads and reduces"):
+        hu.run(REDUCED.replace("MODE", ", ".join(options)).replace("cuda:103", "cuda:100"), x, y, grid=1)
+    assert np.array_equal(x, before, equal_nan=True)
+    assert np.array_equal(y, expected, equal_nan=True)
+
+
+TWO_BLOCKS = """
+#a = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16, CGALayout = [[1, 0]]}>
+#b = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16, CGALayout = [[0, 1]]}>
+#c = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 32, CGALayout = [[1, 0]]}>
+#s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = [[1]]}>
+#smem = #ttg.shared_memory
+#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1, CGALayout = [[1, 0]], twoCTAs = true>
+#l = #ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = [[128, 0]]}>
+module attributes {"ttg.num-ctas" = 2 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32, "ttng.two-ctas" = true} {
+  tt.func public @f(%p: !tt.tensordesc<256x64xf16, #a>, %q: !tt.tensordesc<128x64xf16, #a>, %o: !tt.tensordesc<256x128xf32, #c>) {
+    %true = arith.constant true
+    %false = arith.constant false
+    %0 = arith.constant 0 : i32
+    %1 = arith.constant 1 : i32
+    %bar = ttg.local_alloc : () -> MEM<2xi64, #s, #smem, mutable>
+    ttng.init_barrier %bar, 1 : MEM<2xi64, #s, #smem, mutable>
+    %x = ttg.local_alloc : () -> MEM<256x64xf16, #a, #smem, mutable>
+    %y = ttg.local_alloc : () -> MEM<128x64xf16, #a, #smem, mutable>
+    %z = ttg.memdesc_trans %y {order = array<i32: 1, 0>} : MEM<128x64xf16, #a, #smem, mutable> -> MEM<64x128xf16, #b, #smem, mutable>
+    %d = ttng.tmem_alloc : () -> MEM<256x128xf32, #tmem, #ttng.tensor_memory, mutable>
+    ttng.barrier_expect %bar, 24576, %true : MEM<2xi64, #s, #smem, mutable>
+    ttng.async_tma_copy_global_to_local %p[%0, %0] %x, %bar, %true : !tt.tensordesc<256x64xf16, #a>, MEM<2xi64, #s, #smem, mutable> -> MEM<256x64xf16, #a, #smem, mutable>
+    ttng.async_tma_copy_global_to_local %q[%0, %0] %y, %bar, %true : !tt.tensordesc<128x64xf16, #a>, MEM<2xi64, #s, #smem, mutable> -> MEM<128x64xf16, #a, #smem, mutable>
+    ttng.wait_barrier %bar, %0 : MEM<2xi64, #s, #smem, mutable>
+    ttng.tc_gen5_mma %x, %z, %d, %false, %true, %bar[%true] {is_async, two_ctas} : MEM<256x64xf16, #a, #smem, mutable>, MEM<64x128xf16, #b, #smem, mutable>, MEM<256x128xf32, #tmem, #ttng.tensor_memory, mutable>, MEM<2xi64, #s, #smem, mutable>
+    ttng.wait_barrier %bar, %1 : MEM<2xi64, #s, #smem, mutable>
+    %r = ttng.tmem_load %d : MEM<256x128xf32, #tmem, #ttng.tensor_memory, mutable> -> tensor<256x128xf32, #l>
+    %out = ttg.local_alloc %r : (tensor<256x128xf32, #l>) -> MEM<256x128xf32, #c, #smem, mutable>
+    ttng.async_tma_copy_local_to_global %o[%0, %0] %out : !tt.tensordesc<256x128xf32, #c>, MEM<256x128xf32, #c, #smem, mutable>
+    PARTS
+    tt.return
+  }
+}
+""".replace("MEM", "!ttg.memdesc")
+
+
+def test_two_blocks_multiply_together() -> None:
+    """Two blocks of a cluster compute 256 rows; each block has its barrier, and half of the bytes of each copy."""
+    a = np.random.default_rng(5).integers(-8, 9, (256, 64)).astype(np.float16)
+    b = np.random.default_rng(6).integers(-8, 9, (128, 64)).astype(np.float16)
+    for parts in ("", "ttg.warp_specialize()\n default {\n ttg.warp_yield\n } : () -> ()"):  # without and with counts
+        c = np.zeros((256, 128), np.float32)
+        hu.run(TWO_BLOCKS.replace("PARTS", parts), a, b, c, grid=1)
+        assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
+    out = hu.Buffer.from_numpy(np.zeros((256, 128), np.float32))
+    hu.run(TWO_BLOCKS.replace("PARTS", ""), a, b, out, grid=1, track_open=True)
+    assert np.asarray(out.load().open).all()  # that two blocks add like one is not published
+
+
 PRINTS = """
 tt.func @f(%x: f32, %n: i32) {
   %h = arith.truncf %x : f32 to bf16
