@@ -315,7 +315,9 @@ def test_an_infinite_weight_beside_the_padding_changes_nothing() -> None:
   return %0 : tensor<1x1x1x1xf32>
 }"""
     weight = np.array([np.inf, 2, np.nan], np.float32).reshape(1, 3, 1, 1)
-    (found,) = _run(text, np.full((1, 1, 1, 1), 3, np.float32), weight, np.array([0.5], np.float32))
+    (found,) = _run(
+        text, np.full((1, 1, 1, 1), 3, np.float32), weight, hu.Value.from_numpy(np.array([0.5], np.float32))
+    )
     assert found.item() == 6.5
 
 
@@ -482,7 +484,7 @@ def test_a_convolution_of_blocks_has_the_scales_of_its_elements() -> None:
     operands += [
         hu.convert(weights, "f8E5M2"),
         hu.convert([[[[1.0]], [[2.0]]]], "f8E8M0FNU"),
-        np.array([0.5], np.float32),
+        hu.Value.from_numpy(np.array([0.5], np.float32)),
     ]
     (found,) = hu.run(_SCALED.format(scales="1x2x1", pad="1, 0, 0, 0"), *operands)
     assert found.numpy().reshape(-1).tolist() == [2 * 3 * 4 * 2 + 0.5, 2 * 1 * 4 * 1 + 5 * 3 * 8 * 2 + 0.5]
