@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from halfulp.command.console import EXIT_CODES, WRONG_USE, fail, say
 from halfulp.command.option import Command, add_options, taken
-from halfulp.interp.ir.base import narrowed
 
 
 class Place(NamedTuple):
@@ -151,7 +150,9 @@ class _Version(argparse.Action):
 def command_named(name: str) -> Command:
     """Load a command."""
     place = COMMANDS[name]
-    return narrowed(getattr(import_module(f"halfulp.command.{place.module}"), place.name), Command)
+    command = getattr(import_module(f"halfulp.command.{place.module}"), place.name)
+    assert isinstance(command, Command)
+    return command
 
 
 class _Parser(argparse.ArgumentParser):

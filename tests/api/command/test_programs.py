@@ -54,11 +54,11 @@ FAKES = {
 
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def oracle(name: str) -> Oracle:
+    def oracle(name: str, mlir: str | None = None) -> Oracle:
         if name == "absent":
             raise Unavailable("it is not on PATH")
         if name == "exact":
-            return real(name)
+            return real(name, mlir)
         if name not in FAKES:
             raise ValueError(f"unknown oracle {name!r}")
         made = FAKES[name]()
