@@ -100,10 +100,11 @@ def _slice(attributes: str, result: str) -> tuple[str, str]:
     return "", f"{_cast(source)}%1 = ttng.tmem_subslice %0 {{{attributes}}} : {source} -> {part}"
 
 
-def _tmem_load(element: str, attributes: str) -> tuple[str, str]:
+def _tmem_load(element: str, attributes: str, warps: str = "[4, 1]") -> tuple[str, str]:
     source = f"!ttg.memdesc<128x128x{element}, #tmem, #tm, mutable>"
     return (
-        "#t = #ttg.blocked<{sizePerThread = [1, 128], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [0, 1]}>",
+        "#t = #ttg.blocked<{sizePerThread = [1, 128], threadsPerWarp = [32, 1], "
+        f"warpsPerCTA = {warps}, order = [0, 1]}}>",
         f"{_cast(source)}%1 = ttng.tmem_load %0 {attributes} : {source} -> tensor<128x128x{element}, #t>",
     )
 
@@ -431,6 +432,7 @@ REJECTED: tuple[tuple[str, str, str, *tuple[Any, ...]], ...] = (
     (*_slice("offset = 96 : i32", "128x64"), "The split offset may not exceed the source shape"),
     (*_slice("dim = 2 : i32, offset = 0 : i32", "128x64"), "The slice dimension must be within the descriptor rank."),
     (*_slice("dim = 0 : i32, offset = 0 : i32", "128x64"), "The result must have the same size as the source"),
+    (*_tmem_load("f32", "", "[1, 4]"), "'ttng.tmem_load' op result"),
     (*_tmem_load("f32", "{abs = true}"), "'abs' requires 'redOp' to be set"),
     (*_tmem_load("f32", "{redOp = #ttng.redOp<max>}"), "redOp is set but 'red' result is not present"),
     (

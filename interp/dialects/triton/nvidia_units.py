@@ -280,8 +280,33 @@ def _matrix(name: str, word: str) -> Rule:
     )
 
 
+def _rows_of_warps(tensor: str, memory: str, word: str) -> Rule:
+    """Return the rule that the warps 1 and 2 of four hold the rows 32 and 64 of tensor memory, which they can reach.
+
+    It is a part of what Triton checks: the lanes must also fit an instruction (`computeTMemLdStEncodingInfo`).
+    """
+
+    def verify(op: Operation) -> str | None:
+        values, (held,) = given(op, tensor), given(op, memory)
+        layout = known_layout(values[0].type) if values else None
+        whole = gpu_rules.whole_layout(memdesc(held))
+        if layout is None or whole is None or len(layout.warp) < _WARPS or layout.warp[:_WARPS] == whole["row"][5:7]:
+            return None
+        return f"{word}: the warps 1 and 2 must hold the rows 32 and 64 of tensor memory"
+
+    return verify
+
+
+_WARPS = 2
+"""The bits of the number of a warp that give its rows."""
+
+
 verify_tmem_alloc = all_of(
-    verify_tensor_memory, _of_tensor_memory("result", ""), _matrix("src", "source"), gpu_rules.verify_alloc
+    verify_tensor_memory,
+    _of_tensor_memory("result", ""),
+    _matrix("src", "source"),
+    gpu_rules.verify_alloc,
+    _rows_of_warps("src", "result", "source"),
 )
 
 
@@ -290,7 +315,13 @@ def _stored_memory(op: Operation) -> str | None:
     return unlike_memory(source, target) if target.mutable else "Cannot store into an immutable alloc"
 
 
-verify_tmem_store = all_of(verify_tensor_memory, _of_tensor_memory("dst"), _matrix("src", "source"), _stored_memory)
+verify_tmem_store = all_of(
+    verify_tensor_memory,
+    _of_tensor_memory("dst"),
+    _matrix("src", "source"),
+    _stored_memory,
+    _rows_of_warps("src", "dst", "source"),
+)
 
 
 def _reduction(op: Operation) -> str | None:
@@ -321,7 +352,12 @@ def _loaded_memory(op: Operation) -> str | None:
 
 
 verify_tmem_load = all_of(
-    verify_tensor_memory, _of_tensor_memory("src"), _matrix("result", "result"), _reduction, _loaded_memory
+    verify_tensor_memory,
+    _of_tensor_memory("src"),
+    _matrix("result", "result"),
+    _reduction,
+    _loaded_memory,
+    _rows_of_warps("result", "src", "result"),
 )
 
 
