@@ -177,8 +177,9 @@ class OpParser(AttributeParser):
 
     def unnumbered(self, token: int) -> int:
         """Return the index of an argument's token. Raises ParseError for the name of one of many results."""
-        if "#" in self.tokens[token]:
-            self.error("result number not allowed in argument list", token)
+        place = self.tokens[token].find("#")
+        if place >= 0:
+            self.error_at_offset("result number not allowed in argument list", self.offset(token) + place)
         return token
 
     def end_scope(self) -> None:
