@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import prod
 from pathlib import Path
 
 from halfulp.conformance.files import read_whole
 from halfulp.conformance.oracles.closed_programs import MARKER, text_of
-from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.generator.draft import Draft, values_of
 from halfulp.conformance.whole_programs.generator.edits import EDITS
 from halfulp.conformance.whole_programs.generator.grower import (
@@ -24,13 +24,20 @@ from halfulp.conformance.whole_programs.generator.grower import (
     RandomFunction,
     Unfit,
 )
-from halfulp.conformance.whole_programs.op_search import run_here, without_unneeded_functions
-from halfulp.conformance.whole_programs.printed import is_uninterpreted
+from halfulp.conformance.whole_programs.op_search import results_of, without_unneeded_functions
+from halfulp.conformance.whole_programs.printed import is_uninterpreted, silent
 from halfulp.conformance.whole_programs.rewrite import drop
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, internal_error
+from halfulp.interp.ir.errors import (
+    AssertionFailed,
+    HalfulpError,
+    InputError,
+    LimitExceeded,
+    UndefinedBehavior,
+    internal_error,
+)
 from halfulp.interp.ir.operations import (
     Module,
     Operation,
@@ -40,6 +47,8 @@ from halfulp.interp.ir.operations import (
     result_types,
 )
 from halfulp.interp.loading import parse_module
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.verifier import KnownRules, verify
 
 MOST_OPS = 80
@@ -47,6 +56,9 @@ MOST_OPS = 80
 
 LONG_OPS = 25
 """A changed program has at most this number of ops, or as many as the program before."""
+
+MOST_ELEMENTS = 1 << 14
+"""Most elements of a value of a program from a file."""
 
 SEED_STEPS = 3_000
 """Most steps of the first run of a program from a file."""
@@ -98,15 +110,27 @@ def runs(module: Module) -> bool:
     main = module.lookup(NAME)
     if main is None or sum(1 for _ in main.walk()) > MOST_OPS or not (result_types(main) or _memories(main)):
         return False
-    if is_uninterpreted(module, main):
+    if is_uninterpreted(module, main) or any(_elements(type_) > MOST_ELEMENTS for type_ in _types(main)):
         return False
     try:
         row = Inputs(1, ordinary=True, max_steps=SEED_STEPS).of(main, samples=True).row(0)
         with warnings.catch_warnings(action="ignore"):
-            run_here(ClosedProgram(module, NAME, row))
-    except HalfulpError as error:
-        return isinstance(error, LimitExceeded)
+            results_of(program_for(module, Settings(max_steps=SEED_STEPS, write=silent)), main, row)
+    except (UndefinedBehavior, AssertionFailed, LimitExceeded):
+        return True
+    except HalfulpError:
+        return False
     return True
+
+
+def _types(function: Operation) -> set[ty.Type]:
+    """Return the types of the arguments and values of a function."""
+    return {value.type for op in function.walk() for value in (*op.operands, *op.results)} | {*argument_types(function)}
+
+
+def _elements(type_: ty.Type) -> int:
+    """Return how many elements a value of a type has; 1 for each size that is not known."""
+    return prod(size or 1 for size in ty.shape_of(type_) or ())
 
 
 def _memories(function: Operation) -> list[ty.Type]:

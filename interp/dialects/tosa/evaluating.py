@@ -97,6 +97,12 @@ def part(
     return PointwiseStep(inner, evaluator, kernel, settings, op)
 
 
+def check_rank(op: Operation, name: str, value: Value, rank: int) -> None:
+    """Raise UndefinedBehavior if the value of an operand without a rank has another one than the op takes."""
+    if len(value.shape) != rank:
+        raise undefined(op, f"the {name} has rank {len(value.shape)}, not {rank}")
+
+
 def spread_to(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
     """Return a value repeated along its dimensions of size 1; one of a single element takes any rank."""
     given = value.shape if len(value.shape) == len(shape) else (1,) * (len(shape) - len(value.shape)) + value.shape

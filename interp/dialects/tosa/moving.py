@@ -23,7 +23,7 @@ from halfulp.interp.dialects.stablehlo.moving import padded
 from halfulp.interp.dialects.tosa.attributes import AXIS, ELEMENTS
 from halfulp.interp.dialects.tosa.conversions import BLOCK_FORM, BLOCKS
 from halfulp.interp.dialects.tosa.elementwise import PLAIN
-from halfulp.interp.dialects.tosa.evaluating import checked
+from halfulp.interp.dialects.tosa.evaluating import check_rank, checked
 from halfulp.interp.dialects.tosa.forms import Form
 from halfulp.interp.dialects.tosa.rules import (
     alike,
@@ -466,6 +466,7 @@ def _transpose(op: Operation, settings: Settings) -> Function:
 
     def turn(run: Run, operands: Operands) -> tuple[Any, ...]:
         (value,) = operands
+        check_rank(op, "input", value, len(order))
         made = checked(op, tuple(value.shape[axis] for axis in order), settings)
 
         def move(array: Any, trailing: tuple[int, ...]) -> Any:

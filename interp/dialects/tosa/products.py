@@ -12,7 +12,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.elements import Operands, picked, rearranged, replaced, reshaped
 from halfulp.interp.dialects.stablehlo.windows import Window
 from halfulp.interp.dialects.tosa.elementwise import extremum, ignores_nan
-from halfulp.interp.dialects.tosa.evaluating import Element, checked, of_any_shape, part, spread_to
+from halfulp.interp.dialects.tosa.evaluating import Element, check_rank, checked, of_any_shape, part, spread_to
 from halfulp.interp.dialects.tosa.loops import (
     KEPT,
     Body,
@@ -168,6 +168,8 @@ def _convolution(op: Operation, settings: Settings, depthwise: bool, transposed:
         return rearranged(value, value.type, lambda array, trailing: np.flip(array, axes)) if transposed else value
 
     def before(run: Run, operands: Operands) -> list[Value]:
+        for name, value in zip(("input", "weight"), operands, strict=False):
+            check_rank(op, name, value, count + 2)
         one, other = (each(run, operands) for each in convert)
         given = other.shape[:count] if depthwise else other.shape[1 : count + 1]
         window = _window_of(op, given, transposed)

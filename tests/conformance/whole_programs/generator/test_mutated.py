@@ -201,6 +201,26 @@ def test_wrong_rewrites_of_mlir_24_are_found(
     assert any(isinstance(one, PassFinding) and before in one.before and after in one.after for one in found), found
 
 
+def test_programs_that_take_long(tmp_path: Path) -> None:
+    """A loop without an end is a program, for a few steps; one with large values is not."""
+    endless = """func.func @f(%x: tensor<4xi1>) -> tensor<4xi1> {
+      %c0 = arith.constant 0 : index
+      %r = scf.while (%a = %x) : (tensor<4xi1>) -> tensor<4xi1> {
+        %e = tensor.extract %a[%c0] : tensor<4xi1>
+        %t = arith.constant true
+        scf.condition(%t) %a : tensor<4xi1>
+      } do {
+      ^bb0(%a: tensor<4xi1>):
+        scf.yield %a : tensor<4xi1>
+      }
+      return %r : tensor<4xi1>
+    }"""
+    large = "func.func @f(%x: tensor<200x100xf32>) -> tensor<200x100xf32> { return %x : tensor<200x100xf32> }"
+    for text, expected in ((endless, 1), (large, 0)):
+        (tmp_path / "p.mlir").write_text(text)
+        assert len(list(programs_of([tmp_path / "p.mlir"]))) == expected
+
+
 def test_all_small_programs_of_tosa_can_be_changed() -> None:
     pool = Mutants(list(programs_of([SEEDS["tosa"]])))
     assert len(pool.seeds) == SEEDS["tosa"].read_text(encoding="utf-8").count("func.func @")

@@ -596,3 +596,24 @@ def test_diff_shows_what_is_wrong(
     assert main(["diff", str(program), "--mlir=22", "--no-known", f"--pass-pipeline=builtin.module({passes})"]) == code
     printed = capsys.readouterr()
     assert words in printed.out + printed.err
+
+
+def test_an_operand_without_a_rank_may_have_a_wrong_one() -> None:
+    transposed = """func.func @f(%x: tensor<*xf32>) -> tensor<*xf32> {
+      %y = tosa.transpose %x {perms = array<i32: 1, 0>} : (tensor<*xf32>) -> tensor<*xf32>
+      return %y : tensor<*xf32>
+    }"""
+    assert hu.run(transposed, np.zeros((2, 3), np.float32))[0].shape == (3, 2)
+    for shape in ((3,), (2, 3, 4)):
+        with pytest.raises(hu.UndefinedBehavior, match=f"the input has rank {len(shape)}, not 2"):
+            hu.run(transposed, np.zeros(shape, np.float32))
+    convolved = """func.func @f(%x: tensor<*xf32>, %w: tensor<1x1x1x1xf32>, %b: tensor<1xf32>) -> tensor<*xf32> {
+      %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+      %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}
+        : (tensor<*xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<*xf32>
+      return %y : tensor<*xf32>
+    }"""
+    ones = np.ones((1, 1, 1, 1), np.float32), np.ones(1, np.float32)
+    assert hu.run(convolved, np.ones((1, 1, 1, 1), np.float32), *ones)[0].item() == 2
+    with pytest.raises(hu.UndefinedBehavior, match="the input has rank 2, not 4"):
+        hu.run(convolved, np.ones((1, 1), np.float32), *ones)
