@@ -378,7 +378,7 @@ def doubled(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 def twice(x):
     y = np.empty_like(x)
-    doubled[(1,)](x, y, x.size, BLOCK=4)
+    doubled[(1,)](x, y, x.size, BLOCK=tl.constexpr(4))
     return y
 
 
