@@ -260,16 +260,14 @@ def _programs(target: str) -> list[tuple[str, float, float]]:
     return measured
 
 
-@lru_cache(maxsize=1)
-def _interpreted() -> dict[str, float]:
-    """Return the seconds of Triton's interpreter for the programs of the folder that it runs."""
-    _kernels()
+def _said_by_interpreter(code: str, *arguments: Any) -> str:
+    """Return what code prints that runs kernels in Triton's interpreter, in another process: Triton chooses when it is
+    imported.
+    """
     if importlib.util.find_spec("torch") is None:
         raise Absent("torch, which Triton's interpreter takes tensors of, is not installed")
-    arguments = FOLDER / "triton_programs.py"
-    names = json.loads((FOLDER / "data" / "triton" / "programs.json").read_text())
     done = subprocess.run(
-        [sys.executable, "-c", INTERPRET_ALL, FOLDER / "data" / "triton" / "kernels.py", arguments, *names],
+        [sys.executable, "-c", code, *arguments],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
@@ -278,7 +276,17 @@ def _interpreted() -> dict[str, float]:
     )
     if done.returncode:
         raise Absent(f"Triton's interpreter fails: {done.stderr.strip().splitlines()[-1]}")
-    times: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
+
+
+@lru_cache(maxsize=1)
+def _interpreted() -> dict[str, float]:
+    """Return the seconds of Triton's interpreter for the programs of the folder that it runs."""
+    _kernels()
+    arguments = FOLDER / "triton_programs.py"
+    names = json.loads((FOLDER / "data" / "triton" / "programs.json").read_text())
+    said = _said_by_interpreter(INTERPRET_ALL, FOLDER / "data" / "triton" / "kernels.py", arguments, *names)
+    times: dict[str, float] = json.loads(said.splitlines()[-1])
     return times
 
 
@@ -286,24 +294,13 @@ def _beside(
     name: str, grid: tuple[int, ...], arrays: list[Any], numbers: list[int], constants: dict[str, int]
 ) -> Measured:
     module = _kernels()
-    if importlib.util.find_spec("torch") is None:
-        raise Absent("torch, which Triton's interpreter takes tensors of, is not installed")
     with tempfile.TemporaryDirectory() as folder:
         files = [str(Path(folder, f"{number}.npy")) for number in range(len(arrays) + 1)]
         for file, array in zip(files, arrays, strict=False):
             np.save(file, array)
         given = json.dumps({"arrays": files[:-1], "grid": grid, "numbers": numbers, "constants": constants})
-        done = subprocess.run(
-            [sys.executable, "-c", INTERPRET, module.__file__, name, given, files[-1]],
-            env={**os.environ, "TRITON_INTERPRET": "1"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        if done.returncode:
-            raise Absent(f"Triton's interpreter fails: {done.stderr.strip().splitlines()[-1]}")
-        theirs, peer = np.load(files[-1]), float(done.stdout)
+        said = _said_by_interpreter(INTERPRET, module.__file__, name, given, files[-1])
+        theirs, peer = np.load(files[-1]), float(said)
 
     def run() -> Any:
         hu.launch(getattr(module, name)[grid], *arrays, *numbers, **constants, target="cuda:90")

@@ -96,6 +96,11 @@ def _groups(rank: int, axis: int) -> str:
     return str(found)
 
 
+def _cast(shaped: _Shaped, new: str) -> str:
+    """A vector gets another shape, and its own again."""
+    return f"%y = vector.shape_cast %x : {shaped.type} to {new}\n%r = vector.shape_cast %y : {new} to {shaped.type}"
+
+
 def _split(shaped: _Shaped, rng: random.Random) -> str:
     """One axis becomes two, and one again."""
     axis = rng.randrange(len(shaped.sizes))
@@ -104,7 +109,7 @@ def _split(shaped: _Shaped, rng: random.Random) -> str:
     sizes = [*shaped.sizes[:axis], size // part, part, *shaped.sizes[axis + 1 :]]
     new, groups = shaped.of(sizes), _groups(len(sizes), axis)
     if shaped.kind == "vector":
-        return f"%y = vector.shape_cast %x : {shaped.type} to {new}\n%r = vector.shape_cast %y : {new} to {shaped.type}"
+        return _cast(shaped, new)
     return (
         f"%y = {shaped.kind}.expand_shape %x {groups} output_shape {sizes} : {shaped.type} into {new}\n"
         f"%r = {shaped.kind}.collapse_shape %y {groups} : {new} into {shaped.type}"
@@ -118,7 +123,7 @@ def _join(shaped: _Shaped, rng: random.Random) -> str:
     sizes = [*shaped.sizes[:axis], prod(shaped.sizes[axis : axis + 2]), *shaped.sizes[axis + 2 :]]
     new, groups = shaped.of(sizes), _groups(rank, axis)
     if shaped.kind == "vector":
-        return f"%y = vector.shape_cast %x : {shaped.type} to {new}\n%r = vector.shape_cast %y : {new} to {shaped.type}"
+        return _cast(shaped, new)
     return (
         f"%y = {shaped.kind}.collapse_shape %x {groups} : {shaped.type} into {new}\n"
         f"%r = {shaped.kind}.expand_shape %y {groups} output_shape {list(shaped.sizes)} : {new} into {shaped.type}"
