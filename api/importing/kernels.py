@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from halfulp.importing.common import as_printed, require, without_own_calls
-from halfulp.interp.dialects.triton.launching import spanned
+from halfulp.interp.dialects.triton.launching import spanned, viewed
 from halfulp.interp.dialects.triton.types import DescriptorType
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
@@ -329,10 +329,7 @@ def _start(data: Any, array: np.ndarray[Any, Any]) -> int:
     """Return where an array begins in the tensor or array that it is a view of, in bytes."""
     if is_tensor(data):
         return int(data.storage_offset()) * int(data.element_size())
-    root = array
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    return int(array.__array_interface__["data"][0] - root.__array_interface__["data"][0])
+    return int(array.__array_interface__["data"][0] - viewed(array).__array_interface__["data"][0])
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,13 @@ def _tensor(
     return Buffer(ty.MemRefType(shape, type_.element, layout), held, 0, shape, strides)
 
 
+def viewed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the array that an array is a view of; itself if it is not a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
 def spanned(data: Any, array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
     """Return a flat array from the first element of a view to the end of the array or tensor that it is a view of."""
     if any(step < 0 for step in array.strides):
@@ -104,10 +111,7 @@ def spanned(data: Any, array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any
     if is_tensor(data):
         size = data.untyped_storage().nbytes() - data.storage_offset() * array.itemsize
     else:
-        root = array
-        while isinstance(root.base, np.ndarray):
-            root = root.base
-        size = byte_bounds(root)[1] - array.__array_interface__["data"][0]
+        size = byte_bounds(viewed(array))[1] - array.__array_interface__["data"][0]
     return as_strided(array, (size // array.itemsize,), (array.itemsize,))
 
 

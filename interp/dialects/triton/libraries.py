@@ -36,7 +36,7 @@ def _of_kernel(build: Callable[[Operation, Settings], Kernel]) -> Makes:
 
 
 def _approximation(name: str, operands: int = 1) -> Makes:
-    """A function of `halfulp.fp_formats.reals` by its name there."""
+    """Return what makes a function of `halfulp.fp_formats.reals`, by its name there."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
         kernels = elementary.unary if operands == 1 else elementary.binary
@@ -47,7 +47,7 @@ def _approximation(name: str, operands: int = 1) -> Makes:
 
 
 def _rounded(name: str, rounding: Rounding) -> Makes:
-    """A square root, a sum, a product or another operation that is rounded in a direction."""
+    """Return what makes a square root, a sum or another operation that is rounded in a direction."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
         how = (format_of(op.operands[0]), rounding, 0, settings.profile)
@@ -59,7 +59,7 @@ def _rounded(name: str, rounding: Rounding) -> Makes:
 
 
 def _as_op(*names: str) -> Makes:
-    """An op of arith or math, or two, of which the second one widens an i1."""
+    """Return what makes an op of arith or math, or two, of which the second one widens an i1."""
 
     def make(op: Operation, settings: Settings) -> Function:
         given, result = [operand.type for operand in op.operands], op.results[0].type
