@@ -523,7 +523,8 @@ def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _Clai
     generic = start in SEEDS or not pipeline.tool.version.startswith(CUSTOM_FORM)
     pipeline = replace(pipeline, in_generic_form=generic)
     pipeline.apply("builtin.module {}\n")  # a pass that mlir-opt does not know would refuse every program
-    programs = programs_from(start, pipeline.tool, claim.starts, [Path(path) for path in arguments.seeds])
+    files = [Path(path) for path in arguments.seeds]
+    programs = programs_from(start, pipeline.tool, claim.starts, files, claim.name)
     known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(max_steps=programs.kind.max_steps))
     with console.progress_bar(f"{claim.name}, {start}") as progress:
         found = functions.fuzz_pass(

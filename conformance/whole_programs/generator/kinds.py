@@ -4,9 +4,11 @@ stage; programs that are changed.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
 from halfulp.conformance.whole_programs.generator.functions import random_functions
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction
-from halfulp.conformance.whole_programs.generator.mutated import SEED_STEPS, Mutants, programs_of
+from halfulp.conformance.whole_programs.generator.mutated import SEED_STEPS, Mutants, Seed, programs_of
 from halfulp.conformance.whole_programs.generator.structured import structured_functions
 from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
@@ -93,15 +95,18 @@ GROWN_SEEDS, GROWN_OPS = 10, 16
 """The number of random programs of each start that are changed then too, and the most ops that one of them has."""
 
 
-def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), files: Sequence[Path] = ()) -> Programs:
+def programs_from(
+    start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), files: Sequence[Path] = (), name: str = ""
+) -> Programs:
     """Return the programs of a start. Programs of a stage are lowered by `lowering_tool`.
 
     ``files``: for "mutated", MLIR files and folders of them, whose functions are changed; without files, they are those
-    of `SEEDS`, and for "mutated" random programs of ``others`` too. Raises InputError if there are none.
+    of `SEEDS`, and for "mutated" random programs of ``others`` too. They are read once. ``name``: of the pass that is
+    given the programs: those whose files name it come first. Raises InputError if there are none.
     """
     if start in SEEDS:
-        grown = [] if files or start != MUTATED else _grown(others, tool)
-        pool = Mutants([*programs_of(files or [SEEDS[start]]), *grown])
+        grown = () if files or start != MUTATED else _grown(tuple(others), tool)
+        pool = Mutants([*_read(tuple(files) or (SEEDS[start],)), *grown], name)
         if not pool.seeds:
             named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
             raise InputError(f"there is no program to change: halfulp runs no function of {named}")
@@ -129,12 +134,21 @@ def programs_from(start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), 
     return Programs(replace(kind, functions=lowered), lost)
 
 
-def _grown(starts: Sequence[str], tool: Tool) -> Iterator[Module]:
-    """Yield small random programs of some starts."""
+@cache
+def _read(files: tuple[Path, ...]) -> tuple[Seed, ...]:
+    with warnings.catch_warnings(action="ignore"):  # about numbers of a program that is not the user's
+        return tuple(programs_of(files))
+
+
+@cache
+def _grown(starts: tuple[str, ...], tool: Tool) -> tuple[Seed, ...]:
+    """Return small random programs of some starts."""
+    grown: list[Seed] = []
     for start in starts:
         if start not in SEEDS:
             made = (program.module for program in programs_from(start, tool).kind.functions(0, 6 * GROWN_SEEDS, 0))
-            yield from islice((module for module in made if ops_of(module).total() <= GROWN_OPS), GROWN_SEEDS)
+            grown += map(Seed, islice((module for module in made if ops_of(module).total() <= GROWN_OPS), GROWN_SEEDS))
+    return tuple(grown)
 
 
 def lowering_tool(tool: Tool) -> Tool:

@@ -7,10 +7,12 @@ not done to another one (which ops it removed, and which it made) stays in the p
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from math import prod
 from pathlib import Path
@@ -66,7 +68,15 @@ SEED_STEPS = 3_000
 # --- programs from files ----------------------------------------------------------------------------------------------
 
 
-def programs_of(paths: Iterable[Path]) -> Iterator[Module]:
+@dataclass(frozen=True)
+class Seed:
+    """A program to begin with. ``commands``: the lines of its file that say which passes it tests; may be empty."""
+
+    module: Module
+    commands: str = ""
+
+
+def programs_of(paths: Iterable[Path]) -> Iterator[Seed]:
     """Yield the functions of MLIR files that halfulp runs, each in a module with those that it calls, as public ``@f``.
 
     ``paths``: files, and folders of files whose names end with .mlir. What halfulp cannot read or run is left out, such
@@ -78,12 +88,14 @@ def programs_of(paths: Iterable[Path]) -> Iterator[Module]:
                 text = read_whole(file).decode("utf-8", "replace")
             except OSError as error:
                 raise InputError(f"cannot read '{file}': {error.strerror}") from None
+            commands = "\n".join(line for line in text.splitlines() if "RUN:" in line)  # of LLVM's lit
             for part in text.split(MARKER):
                 try:
                     module = parse_module(part, str(file))
                 except HalfulpError:
                     continue
-                yield from _functions_of(module)
+                for made in _functions_of(module):
+                    yield Seed(made, commands)
 
 
 def _functions_of(module: Module) -> Iterator[Module]:
@@ -207,27 +219,41 @@ def runs_whole(module: Module) -> bool:
 class Mutants:
     """Programs that change, and what a pass did to them.
 
-    ``seeds``: the programs to begin with; they are given to the pass as they are, first. ``kept``: those after whose
+    ``seeds``: the programs to begin with. Each is given to the pass as it is, too, in every second place until all were
+    given; those whose files name the pass first. ``name``: of the pass; may be empty. ``kept``: programs after whose
     change the pass did something new, the newest last. ``errors``: internal errors while a program was changed or
     verified; the program is left out.
     """
 
-    seeds: Sequence[Module]
+    seeds: Sequence[Seed]
+    name: str = ""
     kept: list[Module] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     _costly: set[Module] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._costly.update(filter(runs_whole, self.seeds))
+        self._costly.update(filter(runs_whole, self._modules))
+
+    @cached_property
+    def _modules(self) -> list[Module]:
+        return [seed.module for seed in self.seeds]
+
+    def _ordered(self, rng: random.Random) -> list[Module]:
+        """Return the programs to begin with: those whose files name the pass, then the others, each in random order."""
+        mixed = rng.sample(self.seeds, len(self.seeds))
+        named = re.compile(rf"(?:^|[^\w-])-{{0,2}}{re.escape(self.name)}(?![\w-])")
+        mixed.sort(key=lambda each: not (self.name and named.search(each.commands)))
+        return [each.module for each in mixed]
 
     def functions(self, seed: int, count: int, first: int) -> Iterator[RandomFunction]:
         """Yield ``count`` programs. They depend on what the pass did to the ones before, so ``first`` is only the
         number of the first one.
         """
         rng, known = random.Random(f"mutated {seed} {first}"), KnownRules()
+        order = self._ordered(random.Random(f"order {seed}"))
         for index in range(first, first + count):
-            if index < len(self.seeds):
-                yield RandomFunction(seed, index, self.seeds[index])
+            if not index % 2 and index // 2 < len(order):
+                yield RandomFunction(seed, index, order[index // 2])
                 continue
             if not index % KEPT_RULES:
                 known = KnownRules()
@@ -241,7 +267,7 @@ class Mutants:
 
     def _chosen(self, rng: random.Random) -> Module:
         if not self.kept or rng.random() < 0.3:
-            chosen = self.seeds
+            chosen = self._modules
         else:
             chosen = self.kept[-20:] if rng.random() < 0.5 else self.kept
         found = rng.choice(chosen)

@@ -17,7 +17,7 @@ from halfulp.conformance.whole_programs.generator.draft import Draft
 from halfulp.conformance.whole_programs.generator.edits import EDITS, Edit
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
 from halfulp.conformance.whole_programs.generator.kinds import SEEDS, ops_of, programs_from
-from halfulp.conformance.whole_programs.generator.mutated import Mutants, mutant, programs_of
+from halfulp.conformance.whole_programs.generator.mutated import Mutants, Seed, mutant, programs_of
 from halfulp.conformance.whole_programs.rewrite import drop
 from halfulp.interp.ir.errors import HalfulpError, InputError, VerifyError
 from halfulp.interp.loading import parse_module
@@ -143,7 +143,7 @@ def test_programs_of_files(tmp_path: Path) -> None:
     )
     (tmp_path / "deep" / "b.mlir").write_text(MATMUL)
     (tmp_path / "deep" / "b.txt").write_text(MATMUL)
-    found = [[op.symbol_name for op in module.body] for module in programs_of([tmp_path])]
+    found = [[op.symbol_name for op in seed.module.body] for seed in programs_of([tmp_path])]
     assert found == [["f", "two"], ["f"], ["f"]]
     assert len(list(programs_of([tmp_path / "deep" / "b.txt"]))) == 1
     (tmp_path / "empty").mkdir()
@@ -151,6 +151,16 @@ def test_programs_of_files(tmp_path: Path) -> None:
         programs_from("mutated", find_mlir_opt, files=[tmp_path / "empty"])  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"cannot read '.*absent\.mlir': No such file"):
         list(programs_of([tmp_path / "absent.mlir"]))
+
+
+def test_programs_whose_file_names_the_pass_are_given_first() -> None:
+    commands = ["// RUN: mlir-opt %s -a-pass", "", '// RUN: mlir-opt %s --other="x" -pass', "// RUN: mlir-opt --pass=x"]
+    seeds = [Seed(parse_module(MATMUL, "<test>"), line) for line in commands]
+    for name, first in (("pass", {2, 3}), ("a-pass", {0}), ("other", {2}), ("", {0, 1, 2, 3})):
+        given = [program.module for program in Mutants(seeds, name).functions(5, 8, 0)][::2]
+        places = [index for module in given for index, seed in enumerate(seeds) if seed.module is module]
+        assert sorted(places) == [0, 1, 2, 3]
+        assert set(places[: len(first)]) == first
 
 
 def test_patterns_pair_what_a_pass_removes_with_what_it_makes() -> None:
@@ -161,12 +171,12 @@ def test_patterns_pair_what_a_pass_removes_with_what_it_makes() -> None:
 
 
 def test_the_pool_keeps_programs_after_which_a_pass_did_something_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = Mutants([parse_module(MATMUL, "<test>")])
+    pool = Mutants([Seed(parse_module(MATMUL, "<test>"))])
     one = RandomFunction(1, 0, parse_module(LOOPS, "<test>"))
     pool.learn(one)
     assert pool.kept == [one.module]
     (first, second) = pool.functions(1, 2, 0)
-    assert first.module is pool.seeds[0]
+    assert first.module is pool.seeds[0].module
     assert text_of(second.module) != text_of(first.module)
 
     def breaks(*arguments: object) -> None:
@@ -224,5 +234,5 @@ def test_programs_that_take_long(tmp_path: Path) -> None:
 def test_all_small_programs_of_tosa_can_be_changed() -> None:
     pool = Mutants(list(programs_of([SEEDS["tosa"]])))
     assert len(pool.seeds) == SEEDS["tosa"].read_text(encoding="utf-8").count("func.func @")
-    names = {name for seed in pool.seeds for name in ops_of(seed) if name.startswith("tosa.")}
+    names = {name for seed in pool.seeds for name in ops_of(seed.module) if name.startswith("tosa.")}
     assert len(names) > 35
