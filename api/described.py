@@ -5,6 +5,7 @@ functions are both made from it.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import partial
@@ -88,6 +89,18 @@ def first_given(options: Any, names: Iterable[str]) -> str | None:
         if getattr(options, each.name) != each.default:
             return written(options, each.name)
     return None
+
+
+def as_given(options: Any, names: Iterable[str]) -> str:
+    """Return those of these options that differ from their defaults as a part of a command: `` --seed=3``."""
+    by_name = {each.name: each for each in fields(options)}
+    values = {name: getattr(options, name) for name in names if name in by_name}
+    texts = (
+        written(options, name, None if value is True else value)
+        for name, value in values.items()
+        if value != by_name[name].default
+    )
+    return "".join(f" {shlex.quote(text)}" for text in texts)
 
 
 def positive(text: str) -> int:

@@ -192,6 +192,18 @@ def check_place(option: str, file: str) -> None:
         raise InputError(f"{option}={file}: {why}")
 
 
+def check_apart(others: Iterable[tuple[str, str | None]], arguments: object, *outputs: str) -> None:
+    """Raise InputError if one of the options ``outputs`` names a file of ``others``, or that of an earlier option."""
+    taken = {os.path.realpath(path): what for what, path in others if path is not None and path != "-"}
+    for name in outputs:
+        path = getattr(arguments, name)
+        if path is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if (what := taken.setdefault(os.path.realpath(path), option)) != option:
+            raise InputError(f"{option}={path} is the file of {what}", hint="give another name")
+
+
 def make_directory(path: str | os.PathLike[str]) -> None:
     """Make a directory and those above it, unless it exists. Raise InputError."""
     try:

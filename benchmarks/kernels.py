@@ -170,7 +170,7 @@ def rows() -> Iterator[Row]:
         yield Row("kernels of Triton", name, partial(beside, kernel), peer, Target(speed=AS_FAST), "ms")
     for target in FORMS:
         for which in ("slowest", "median"):
-            name = f"{target}, programs of people again, the {which} of them beside its peer"
+            name = f"{target}, later launches of the tests' kernels, the {which} of them"
             measure = partial(programs, target, which)
             yield Row("kernels of Triton", name, measure, "Triton's interpreter", Target(speed=AS_FAST), "ms")
     name = "cuda:90, matmul 256x256x256 of f16"

@@ -137,7 +137,7 @@ def _sarif_result(file: str, one: Checked) -> dict[str, Any]:
     return {
         "ruleId": one.rule.name,
         "level": _LEVELS.get(one.code, "error"),
-        "message": {"text": f"{one.name}: {_plain(one.text)}"},
+        "message": {"text": _plain(one.text if one.text.startswith(one.name) else f"{one.name}: {one.text}")},
         "locations": [{"physicalLocation": location}],
     }
 

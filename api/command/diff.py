@@ -33,7 +33,7 @@ from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
 from halfulp.described import amount, argument, first_given, flag, option, repeated
-from halfulp.inputs import check_place
+from halfulp.inputs import check_apart, check_place
 from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module, Operation
@@ -111,9 +111,11 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         check_mlir(arguments.against.split(","))
     if arguments.file == arguments.after == "-":
         return fail("only one of the two versions can be the standard input")
-    for name in ("junit", "sarif", "report"):
+    files = ("junit", "sarif", "report")
+    for name in files:
         if (file := getattr(arguments, name)) is not None:
             check_place(f"--{name}", file)
+    check_apart([("the program", arguments.file), ("the second version", arguments.after)], arguments, *files)
     checked: list[Checked] = []
     try:
         if arguments.against is None:

@@ -141,7 +141,7 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
         raise KeyboardInterrupt
     findings: list[functions.FunctionFinding] = [*found.findings, *found.broken]
     for finding in findings:
-        text = shown(finding, pipeline, as_found=arguments.no_reduce)
+        text = shown(finding, pipeline, arguments)
         (console.say if arguments.json else console.write)(text)
     codes = _finding_codes(found)
     return console.ranked([*codes, console.SUCCESS if found.compared else console.UNSUPPORTED])
@@ -236,8 +236,8 @@ def _pass_record(found: functions.PassFuzzReport) -> dict[str, Any]:
     }
 
 
-def shown(finding: functions.FunctionFinding, pipeline: PassPipeline, as_found: bool) -> str:
-    """Return a finding as text, reduced unless ``as_found``."""
+def shown(finding: functions.FunctionFinding, pipeline: PassPipeline, arguments: FuzzArguments) -> str:
+    """Return a finding as text, reduced unless the options say otherwise."""
     program = finding.program
     title = f"program {program.index} of seed {program.seed}"
     if isinstance(finding, functions.BrokenPass):
@@ -246,9 +246,9 @@ def shown(finding: functions.FunctionFinding, pipeline: PassPipeline, as_found: 
         lines = counterexample_lines(program.main, finding.example)
         head = "\n".join([f"{title} differs", *lines[1:]]) + "\n"
     if finding.reduced is None:
-        alone = "" if as_found else "there is no difference when this input runs alone\n"
+        alone = "" if arguments.no_reduce else "there is no difference when this input runs alone\n"
         return head + alone + finding.before
-    return head + comparing.reduced_by_passes(finding.reduced, pipeline, None)
+    return head + comparing.reduced_by_passes(finding.reduced, pipeline, None, arguments)
 
 
 # --- stages: programs on tensors are lowered, and run there or by mlir-runner -----------------------------------------
@@ -367,7 +367,7 @@ def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
     for failure in found.failures:
         text = "\n".join(failure.lines()) + "\n"
         if not (arguments.no_reduce or found.interrupted):
-            text += _reduced_failure(failure, *by_name[failure.oracle])
+            text += _reduced_failure(failure, *by_name[failure.oracle], arguments)
         (console.say if arguments.json else console.write)(text)
     if found.interrupted:
         raise KeyboardInterrupt
@@ -384,14 +384,15 @@ def _summary(
     console.write(json.dumps(record()) + "\n" if arguments.json else "\n".join(lines()) + "\n")
 
 
-def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
+def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str, arguments: FuzzArguments) -> str:
     same = SameDifference(Search(oracle, divergences(), pairs=cancellations()))
     difference = same.differences([failure.program], lambda finding: finding.case == failure.case)[0]
     if difference is None or difference.finding is None or difference.finding.case != failure.case:
         return "it does not differ when the program is asked again\n"
     same.watch(difference)
     program = Reducer(same).reduce(difference.program, difference)
-    return comparing.reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)
+    final = same.differences([program])[0] or difference
+    return comparing.reduced_text(program, final, oracle, None, spelling, arguments)
 
 
 # --- validate ---------------------------------------------------------------------------------------------------------
@@ -503,9 +504,7 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
             findings: list[functions.FunctionFinding] = [*found.findings, *found.broken]
             pipeline = comparing.pass_pipeline(claim.pipeline, arguments)
             for finding in findings:
-                (console.say if arguments.json else console.write)(
-                    shown(finding, pipeline, as_found=arguments.no_reduce)
-                )
+                (console.say if arguments.json else console.write)(shown(finding, pipeline, arguments))
             codes += _finding_codes(found)
             codes.append(console.SUCCESS if found.compared else console.UNSUPPORTED)
             if arguments.output is not None:  # with what there is, since all passes take hours

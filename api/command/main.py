@@ -121,6 +121,8 @@ TRIED_OPTIONS: Mapping[str, str] = {
     "-t": "--type",
     "-v": "--version",
     "--fn": "--function",
+    "--passes": "--pass-pipeline",
+    "--pipeline": "--pass-pipeline",
 }
 """Options of other tools, with ours; a command has a hint if it has ours."""
 
@@ -167,17 +169,21 @@ class _Parser(argparse.ArgumentParser):
 
     def _hint(self, word: str) -> str:
         known, name = self._option_string_actions, word.partition("=")[0]
+        forms = {
+            f"--{form.partition(' --')[2]}": form
+            for form in COMMANDS
+            if f"halfulp {form}".startswith(f"{self.prog} --")
+        }
         if word[:1] != "-":
             meant = "--input" if "--input" in known else None
             return f"\nhint: give inputs as {meant}=…, as in {meant}=@x.npy" if meant else ""
         meant = TRIED_OPTIONS.get(name)
         if meant not in known:
-            meant = next(iter(get_close_matches(name, known, 1, cutoff=0.8)), None)
+            meant = next(iter(get_close_matches(name, (*known, *forms), 1, cutoff=0.8)), None)
         if meant:
             return f"\nhint: did you mean {meant}?"
-        forms = (form for form in COMMANDS if f"halfulp {form}".startswith(f"{self.prog} --"))
-        form = next((form for form in forms if name in command_parser(form)._option_string_actions), None)
-        return f"\nhint: {name} can be used only with --{form.partition(' --')[2]}" if form else ""
+        form = next((one for one in forms if name in command_parser(forms[one])._option_string_actions), None)
+        return f"\nhint: {name} can be used only with {form}" if form else ""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Print the message to stderr, and end the process."""

@@ -31,7 +31,7 @@ from halfulp.conformance.whole_programs.pass_differences import (
     pass_report,
     resembled,
 )
-from halfulp.described import flag, option, profile_option, repeated
+from halfulp.described import as_given, flag, option, profile_option, repeated
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir import errors
 from halfulp.interp.ir.operations import Module, Operation, argument_types
@@ -259,21 +259,31 @@ def write_report(
 # Reduced programs as text, with the difference and the command that shows it.
 
 
+_AGAIN = ("mlir", "profile", "fp_contract")
+"""The options of a search that the command which shows its finding needs as well."""
+
+
 def reduced_text(
-    program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
+    program: ClosedProgram,
+    difference: diff.Difference,
+    oracle: ProgramOracle,
+    output: str | None,
+    spelling: str,
+    arguments: object,
 ) -> str:
     """Return the text of a reduced program, with the difference and the command that shows it as comments.
-    ``spelling``: the name of the oracle in this command.
+    ``spelling``: the name of the oracle in this command. ``arguments``: the options of the search.
     """
-    known = " --no-known" if difference.known else ""
+    more = as_given(arguments, _AGAIN) + (" --no-known" if difference.known else "")
     return with_command(
-        header(difference, oracle.name, oracle.version, version_text()), program, output, spelling, known
+        header(difference, oracle.name, oracle.version, version_text()), program, output, spelling, more
     )
 
 
-def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | None) -> str:
+def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | None, arguments: object) -> str:
     """Return the text of a reduced program that passes change wrongly, with the versions, their effect, the command
-    that shows it, what the newest MLIR does, and the known finding that it resembles, as comments.
+    that shows it, what the newest MLIR does, and the known finding that it resembles, as comments. ``arguments``: the
+    options of the search.
     """
     program = found.program
     lines = [f"// {pipeline.command}", f"// {version_text()}, {pipeline.version}{_newest(found, pipeline)}"]
@@ -285,7 +295,8 @@ def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | No
     lines.append(f"// resembles {'no known finding' if like is None else like}")
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
-    lines.append(f"// reproduce: {command} --pass-pipeline={shlex.quote(pipeline.pipeline)}")
+    more = as_given(arguments, (*_AGAIN, "no_known"))
+    lines.append(f"// reproduce: {command} --pass-pipeline={shlex.quote(pipeline.pipeline)}{more}")
     return "\n".join(lines) + "\n" + text_of_program(program, close=False)
 
 

@@ -111,9 +111,8 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
     reducer = Reducer(same, arguments.max_tests, profile)
     program = reducer.reduce(difference.program, difference)
     final = same.differences([program])[0] or difference
-    return _deliver(
-        comparing.reduced_text(program, final, oracles[0], arguments.output, spelling), reducer.tests, arguments
-    )
+    text = comparing.reduced_text(program, final, oracles[0], arguments.output, spelling, arguments)
+    return _deliver(text, reducer.tests, arguments)
 
 
 def _reduce_undefined(
@@ -178,7 +177,7 @@ def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources)
     same.watch(found)
     reducer = Reducer(same, arguments.max_tests, profile)
     final = next(iter(same.differences([reducer.reduce(found.program)]))) or found
-    return _deliver(comparing.reduced_by_passes(final, pipeline, arguments.output), reducer.tests, arguments)
+    return _deliver(comparing.reduced_by_passes(final, pipeline, arguments.output, arguments), reducer.tests, arguments)
 
 
 def _found_by_passes(

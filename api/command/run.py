@@ -17,7 +17,7 @@ from halfulp.described import amount, argument, choice, flag, option, repeated
 from halfulp.evaluating import eval as evaluate
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.policy import Flags
-from halfulp.inputs import write_file
+from halfulp.inputs import check_apart, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
@@ -155,6 +155,7 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     files = {name: place for name in _FILES if (place := getattr(arguments, name)) is not None}
     if "node_data" in files and not (arguments.shadow or arguments.shadow_in):
         raise InputError("--node-data has the errors of ops", hint="give --shadow, too")
+    check_apart([("the program", arguments.file)], arguments, *files)
     module = read(arguments.file, sources).program()
     given = calls.given(module, arguments, sources)
     traced = trace(

@@ -33,7 +33,7 @@ from halfulp.described import amount, argument, choice, first_given, flag, optio
 from halfulp.golden import regression
 from halfulp.golden.checking import check_file, described, metadata_of
 from halfulp.golden.recipes import OF_A_KERNEL, CheckOptions, ComputationOptions, RecipeOptions
-from halfulp.inputs import check_place, read_file, write_file
+from halfulp.inputs import check_apart, check_place, read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 
 MOST_TOLD = 1000
@@ -125,7 +125,7 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
         return _make_model(named, arguments, sources)
     order = _order(named, arguments, sources)
     own = [] if arguments.out is None else [("the vectors", os.path.join(arguments.out, name)) for name in order.names]
-    _check_apart([("the program", named), ("--metadata", arguments.metadata), *own], arguments, "coverage_file")
+    check_apart([("the program", named), ("--metadata", arguments.metadata), *own], arguments, "coverage_file")
     covered = _coverage(order.recipe, arguments)
     if arguments.out is None:
         made = _stream(order, arguments.metadata)
@@ -401,7 +401,7 @@ def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     read = [("the vectors", arguments.file), ("the metadata", metadata_of(arguments)), ("the program", arguments.op)]
     outputs = ("junit", "failing", "coverage_file")
-    _check_apart(read, arguments, *outputs)
+    check_apart(read, arguments, *outputs)
     for name in outputs:
         if getattr(arguments, name) is not None:
             check_place(f"--{name.replace('_', '-')}", getattr(arguments, name))
@@ -420,18 +420,6 @@ def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
 
 
 CHECK = Command(CheckVectorsArguments, check_vectors, _CHECK, titles={ComputationOptions: "the computation"})
-
-
-def _check_apart(others: Iterable[tuple[str, str | None]], arguments: object, *outputs: str) -> None:
-    """Raise InputError if one of the options ``outputs`` names a file of ``others``, or that of an earlier option."""
-    taken = {os.path.realpath(path): what for what, path in others if path is not None and path != "-"}
-    for name in outputs:
-        path = getattr(arguments, name)
-        if path is None:
-            continue
-        option = f"--{name.replace('_', '-')}"
-        if (what := taken.setdefault(os.path.realpath(path), option)) != option:
-            raise InputError(f"{option}={path} is the file of {what}", hint="give another name")
 
 
 def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:

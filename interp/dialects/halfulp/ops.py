@@ -133,7 +133,7 @@ def _float(parser: TypeParser) -> FloatType:
     parser.expect(">", "expected ',' or '>' in float type")
     missing = [word for word, field in FLOAT_NUMBERS.items() if field not in fields]
     if missing:
-        parser.error(f"float format {name!r} needs {', '.join(missing)}, as in exponent = 3", start)
+        parser.error(f"float format {name!r} needs {', '.join(missing)}, as in {missing[0]} = 3", start)
     try:
         made = FloatFormat(name, **fields)
         known = format_named(name)

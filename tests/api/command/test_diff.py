@@ -533,9 +533,9 @@ def test_a_sarif_file_has_what_is_not_equal(fake_opt: FakeOpt, capsys: pytest.Ca
     check_sarif(found)
     results = found["runs"][0]["results"]
     places = [result["locations"][0]["physicalLocation"] for result in results]
-    assert [(r["ruleId"], r["level"], r["message"]["text"][:10]) for r in results] == [
-        ("different", "error", "@differs: "),
-        ("not-compared", "warning", "@always_un"),
+    assert [(r["ruleId"], r["level"], r["message"]["text"][:17]) for r in results] == [
+        ("different", "error", "@differs: differs"),
+        ("not-compared", "warning", "@always_undefined"),
     ]
     assert {place["artifactLocation"]["uri"] for place in places} == {"f%20g.mlir"}
     assert places[0]["region"] == {"startLine": 1 + THREE[: THREE.index("@differs")].count("\n"), "startColumn": 1}

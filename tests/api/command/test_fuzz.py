@@ -117,9 +117,10 @@ def test_a_program_is_reduced_with_the_arguments_that_show_it(
 ) -> None:
     program, small = tmp_path / "f.mlir", tmp_path / "small.mlir"
     program.write_text(NARROWED)
-    code, _, err = run(capsys, "reduce", str(program), "--pass-pipeline", NARROWING, "-o", str(small))
+    code, _, err = run(capsys, "reduce", str(program), "--pass-pipeline", NARROWING, "--mlir=22", "-o", str(small))
     assert code == 0, err
     text = small.read_text()
+    assert f"--pass-pipeline='{NARROWING}' --mlir=22\n" in text
     assert "muli" not in text
     assert "arith.cmpi slt" in text
     assert text.count("%0 =") == text.count("%1 =") == 1
