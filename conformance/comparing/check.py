@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from halfulp.conformance.comparing import refinement
-from halfulp.conformance.comparing.divergences import FILE, Divergence, divergences, in_range
+from halfulp.conformance.comparing.divergences import FILE, Divergence, divergences, in_range, matches
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.comparing.refinement import Mismatch, Verdict, Verdicts
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
@@ -44,7 +44,7 @@ class KnownWrong(NamedTuple):
 class ErrorBound:
     """A row of the table of known differences that allows small errors of a tool in one op. ``ulps``: the largest
     distance, in steps from one value to the next. ``special_values``: the largest number of wrong special values in a
-    run.
+    run. ``passes``: patterns of the passes of mlir-opt after which programs have such results.
     """
 
     tool: str
@@ -54,6 +54,7 @@ class ErrorBound:
     ulps: int
     special_values: int
     why: str
+    passes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -74,7 +75,7 @@ class ErrorBound:
         """Return the wrong elements of an answer that the row allows. Poison and traps are never among them."""
         near, special = np.zeros(wrong.shape, np.bool_), np.zeros(wrong.shape, np.bool_)
         if isinstance(type_, ty.FloatType):
-            places = np.nonzero(wrong if answer.status is None else wrong & (answer.status == Status.VALUE))
+            places = np.asarray(wrong if answer.status is None else wrong & (answer.status == Status.VALUE))
             steps = steps_between(type_.format, expected[places], answer.bits[places])
             near[places] = (steps > 0) & (steps <= self.ulps)
             special[places] = ~(steps > 0) & bool(self.special_values)
@@ -89,12 +90,18 @@ def error_bounds() -> tuple[ErrorBound, ...]:
 
 
 def _rows(table: Mapping[str, Any]) -> list[ErrorBound]:
-    special = table.get("special_values", {})
+    special, passes = table.get("special_values", {}), tuple(table.get("passes", ()))
+    blank = ErrorBound(table["tool"], table["versions"], "", "", 0, 0, table["why"], passes)
     return [
-        ErrorBound(table["tool"], table["versions"], op, type_, bound, special.get(op, {}).get(type_, 0), table["why"])
+        replace(blank, op=op, type=type_, ulps=bound, special_values=special.get(op, {}).get(type_, 0))
         for op, by_type in table["ulps"].items()
         for type_, bound in by_type.items()
     ]
+
+
+def bounds_of_passes(passes: Collection[str], tool: str) -> tuple[ErrorBound, ...]:
+    """Return the rows that apply after some passes, as `divergences.of_passes` does."""
+    return tuple(replace(row, tool=tool) for row in error_bounds() if matches(row.passes, tuple(passes)))
 
 
 class Bounds(Protocol):

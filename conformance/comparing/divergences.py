@@ -449,9 +449,9 @@ class Divergence:
     def is_about(self, case: OpCase) -> bool:
         """Tell whether some version of a tool has this divergence for the op and the types of a case."""
         return (
-            _matches(self.ops, (case.op,))
-            and _matches(self.operands, case.operands)
-            and _matches(self.results, case.results)
+            matches(self.ops, (case.op,))
+            and matches(self.operands, case.operands)
+            and matches(self.results, case.results)
         )
 
     def predict(self, case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -486,7 +486,7 @@ class Cancellation:
     def applies(self, tool: str, version: str, outer: str, inner: str) -> bool:
         """Tell whether the row applies to this tool and these ops; ``outer`` takes the result of ``inner``."""
         ours = tool in self.tools and in_range(version, self.versions)
-        return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
+        return ours and matches(self.outer, (outer,)) and matches(self.inner, (inner,))
 
     def predict(self, inner: CastCase, outer: CastCase, codes: Codes) -> Codes | None:
         """Return the tool's result for x. ``codes``: x as a code of the operand of ``inner``. None if the tool does
@@ -525,7 +525,8 @@ def cancelled(
     return None
 
 
-def _matches(patterns: Sequence[str], names: Sequence[str]) -> bool:
+def matches(patterns: Sequence[str], names: Sequence[str]) -> bool:
+    """Tell whether one of the names fits one of the shell patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
@@ -550,7 +551,7 @@ def of_passes(rows: Sequence[Row], passes: Collection[str], tool: str) -> tuple[
     """Return the rows that apply after some passes. ``passes``: the passes after which an oracle named ``tool`` runs
     programs.
     """
-    return tuple(replace(row, tools=(tool,)) for row in rows if _matches(row.passes, tuple(passes)))
+    return tuple(replace(row, tools=(tool,)) for row in rows if matches(row.passes, tuple(passes)))
 
 
 def _frozen(row: dict[str, Any]) -> dict[str, Any]:

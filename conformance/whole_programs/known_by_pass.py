@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.comparing.check import bounds_of_passes
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.comparing.refinement import answer_of, judge, judged
@@ -241,13 +242,15 @@ Names = tuple[str, ...]
 
 class KnownByPass:
     """The known divergences of a pipeline's passes. They explain an input if each op of the program, after the passes,
-    gives the result that the language allows for its operands, or the one that a row predicts.
+    gives the result that the language allows for its operands, or the one that a row predicts. ``rows``: with any, the
+    error bounds of the passes apply too.
     """
 
     def __init__(
         self, pipeline: PassPipeline, rows: Sequence[Divergence], pairs: Sequence[Cancellation], settings: Settings
     ) -> None:
-        self._rows = of_passes(rows, pipeline.passes, NAME)
+        bounds = bounds_of_passes(pipeline.passes, NAME) if rows else ()
+        self._rows = (*of_passes(rows, pipeline.passes, NAME), *bounds)
         self._pairs = of_passes(pairs, pipeline.passes, NAME)
         self._pipeline = pipeline
         self._settings = settings

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.check import compare
-from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
+from halfulp.conformance.comparing.check import KnownRow, compare
+from halfulp.conformance.comparing.divergences import Cancellation, CastCase, cancelled
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.comparing.refinement import Mismatch, first_mismatches, judge
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Status, Unanswered
@@ -210,7 +210,7 @@ class Search:
     def __init__(
         self,
         oracle: Runner,
-        rows: Sequence[Divergence] = (),
+        rows: Sequence[KnownRow] = (),
         profile: Profile = SPEC,
         pairs: Sequence[Cancellation] = (),
     ) -> None:

@@ -232,8 +232,10 @@ class Explainer:
         )
         if not isinstance(before.type, ty.FloatType):
             rules += (self._from_payload,)
+        if not zeros:  # a conversion to fewer bits may overflow, also in the middle
+            rules += (self._rounded,)
         if not zeros and histories.is_finite(before) and histories.is_finite(after):
-            rules += (self._rounded, self._reciprocal, self._formula, self._unrecorded)
+            rules += (self._reciprocal, self._formula, self._unrecorded)
         found: Grounds | None = None
         for rule in rules:
             grounds = rule(before, after)

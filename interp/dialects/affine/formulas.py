@@ -1,9 +1,10 @@
 """Affine expressions as kernels on indices.
 
-A sum or product that does not fit the width of an index is poison, and so is everything that is computed from it. The
-reasons: in MLIR's lowering a product has ``overflow<nsw>``, and MLIR's simplifications of maps assume that no step
-wraps. A division or remainder by a number that is not positive is undefined: the lowering refuses such a constant, and
-folder and lowering differ for other numbers. Division by poison is undefined too.
+A sum or product that does not fit the width of an index is poison, and so is everything that is computed from it. Of a
+sum of several terms only the total counts: MLIR's simplifications of maps change the order of additions, and its
+lowering makes additions that wrap, but products with ``overflow<nsw>``. A division or remainder by a number that is not
+positive is undefined: the lowering refuses such a constant, and folder and lowering differ for other numbers. Division
+by poison is undefined too.
 """
 
 from __future__ import annotations
@@ -34,17 +35,16 @@ Numbers = npt.NDArray[np.int64]
 _SMALLEST = np.int64(-(1 << 63))
 
 
-def _sum_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
-    mask: Mask = ((a ^ wrapped) & (b ^ wrapped)) < 0
-    return mask
+def _sum_wraps(a: Numbers, b: Numbers, wrapped: Numbers) -> Numbers:
+    overflows = ((a ^ wrapped) & (b ^ wrapped)) < 0
+    return np.where(overflows, np.where(a < 0, np.int64(-1), np.int64(1)), np.int64(0))
 
 
-def _product_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
+def _product_wraps(a: Numbers, b: Numbers, wrapped: Numbers) -> Numbers:
     # A product that has wrapped, divided by one factor, is never the other one. NumPy cannot divide by 0, nor the
     # smallest number by -1.
     divisors = np.where((b == 0) | (b == -1), np.int64(1), b)
-    mask: Mask = np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a))
-    return mask
+    return np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a)).astype(np.int64)
 
 
 def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
@@ -57,15 +57,17 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 class _Operator:
     """An operator on Python integers, on arrays, which wraps at 64 bits, and on words.
 
-    ``fault``: the fault of a divisor that is not positive. ``overflows``: tells, from the operands and the wrapped
-    result, where it wrapped; None if it never wraps.
+    ``fault``: the fault of a divisor that is not positive. ``wraps``: tells, from the operands and the wrapped result,
+    how often it went over the largest number, negative for the smallest one, and for products only whether; None if it
+    never wraps. ``sums``: whether it takes operands that do not fit, as long as the total does.
     """
 
     scalar: Callable[[int, int], int]
     array: Callable[[Numbers, Numbers], Any]
     words: Implementation
     fault: Fault | None = None
-    overflows: Callable[[Numbers, Numbers, Numbers], Mask] | None = None
+    wraps: Callable[[Numbers, Numbers, Numbers], Numbers] | None = None
+    sums: bool = False
 
 
 def _quotient(toward: str) -> Implementation:
@@ -88,8 +90,8 @@ def _rest(a: Word, b: Word) -> Word:
 _EXACT = (Reading(64, True),)
 
 _OPERATORS = {
-    "+": _Operator(operator.add, np.add, wrapping(operator.add, _EXACT), overflows=_sum_overflows),
-    "*": _Operator(operator.mul, np.multiply, wrapping(operator.mul, _EXACT), overflows=_product_overflows),
+    "+": _Operator(operator.add, np.add, wrapping(operator.add, _EXACT), wraps=_sum_wraps, sums=True),
+    "*": _Operator(operator.mul, np.multiply, wrapping(operator.mul, _EXACT), wraps=_product_wraps),
     "floordiv": _Operator(operator.floordiv, np.floor_divide, _quotient("down"), DIVISION),
     "ceildiv": _Operator(lambda a, b: -(-a // b), _ceiling, _quotient("up"), DIVISION),
     "mod": _Operator(operator.mod, np.remainder, _rest, REMAINDER),
@@ -156,20 +158,27 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
     spare = np.int64(64 - width)
     constants = [((value & mask) ^ sign) - sign for value in formula.constants]
     divisions = tuple(dict.fromkeys(function.fault for function, _, _ in formula.steps if function.fault is not None))
-    overflows = any(function.overflows is not None for function, _, _ in formula.steps)
+    overflows = any(function.wraps is not None for function, _, _ in formula.steps)
     in_divisors = formula.divides_by()
 
     def scalar(*codes: int) -> Scalar:
         # None stands for poison.
         numbers: list[int | None] = [(code ^ sign) - sign for code in codes]
         numbers += constants
+
+        def whole(place: int) -> int | None:
+            number = numbers[place]
+            return number if number is not None and -sign <= number < sign else None
+
         for function, left, right in formula.steps:
-            number, by = numbers[left], numbers[right]
+            number, by = (numbers[left], numbers[right]) if function.sums else (whole(left), whole(right))
             if function.fault is not None and (by is None or by <= 0):
                 return function.fault
             exact = None if number is None or by is None else function.scalar(number, by)
-            numbers.append(exact if exact is not None and -sign <= exact < sign else None)
-        result = numbers[formula.result]
+            numbers.append(exact)
+            if not function.sums:
+                numbers[-1] = whole(-1)
+        result = whole(formula.result)
         return OVERFLOW if result is None else result & mask
 
     def array(*codes: Codes) -> Outcome:
@@ -178,24 +187,36 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
         numbers = [_signed(np.atleast_1d(operand), spare) for operand in codes]
         numbers += [np.array([value], np.int64) for value in constants]
         lost: list[Mask | None] = [None] * len(numbers)
+        wraps: list[Numbers | None] = [None] * len(numbers)  # of sums
         found: list[tuple[Fault, Mask]] = []
+
+        def spoils(place: int) -> Mask | None:
+            wrapped = wraps[place]
+            return lost[place] if wrapped is None else _either(wrapped != 0, lost[place])
+
         for function, left, right in formula.steps:
             number, by = numbers[left], numbers[right]
             if function.fault is not None:
-                wrong = _either(by <= 0, lost[right])
+                wrong = _either(by <= 0, spoils(right))
                 if wrong is not None and wrong.any():
                     found.append((function.fault, wrong))
                     by = np.where(wrong, np.int64(1), by)
             wrapped = function.array(number, by)
             result = _signed(wrapped.view(np.uint64), spare)
-            spoiled = _either(lost[left], lost[right])
-            if function.overflows is not None:
-                spoiled = _either(function.overflows(number, by, wrapped) | (result != wrapped), spoiled)
+            times = None
+            if function.wraps is not None:
+                times = function.wraps(number, by, wrapped) if not spare else (wrapped - result) >> np.int64(width)
+            if function.sums:
+                lost.append(_either(lost[left], lost[right]))
+                wraps.append(_total(wraps[left], wraps[right], times))
+            else:
+                spoiled = _either(spoils(left), spoils(right))
+                lost.append(spoiled if times is None else _either(times != 0, spoiled))
+                wraps.append(None)
             numbers.append(result)
-            lost.append(spoiled)
         final = numbers[formula.result].view(np.uint64) & np.uint64(mask)
         whole = shape or (1,)
-        spoiled = lost[formula.result]
+        spoiled = spoils(formula.result)
         if spoiled is not None:
             found.append((OVERFLOW, spoiled))
         masks = [(fault, np.broadcast_to(wrong, whole).reshape(shape)) for fault, wrong in found]
@@ -222,6 +243,12 @@ def _words(formula: Formula) -> Callable[..., Word]:
         return numbers[formula.result]
 
     return implementation
+
+
+def _total(*each: Numbers | None) -> Numbers | None:
+    """Return the sum of what is there; None for nothing, and for zeros."""
+    there = [one for one in each if one is not None and one.any()]
+    return sum(there[1:], there[0]) if there else None
 
 
 def _either(one: Mask | None, other: Mask | None) -> Mask | None:

@@ -1,12 +1,14 @@
 """affine.linearize_index and affine.delinearize_index: a number from several digits in a mixed base, and back.
 
-The first element of the base is optional, and not computed with. Sums and products that overflow are poison, and a
-divisor that is not positive is undefined, as in all affine arithmetic.
+The first element of the base is optional, and not computed with: it is a promise about the number and the first digit,
+and what breaks it is poison. Sums and products that overflow are poison, and a divisor that is not positive is
+undefined, as in all affine arithmetic; so is a base whose product overflows, since lowerings may divide by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dim
 from halfulp.interp.ir.affine_expressions import multiply as times
 from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr, UnitAttr
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import I1, INDEX, shape_of
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
@@ -212,6 +214,12 @@ def _weights(op: Operation, digits: int) -> list[AffineExpr]:
     return list(found[1:] if len(found) == digits else found)
 
 
+def _base(op: Operation, given: Operands, settings: Settings) -> list[int]:
+    """Return the elements of the base. ``given``: those that are operands."""
+    dynamic = iter(numbers(op, given, settings))
+    return [next(dynamic) if number == DYNAMIC else number for number in op.numbers("static_basis")]
+
+
 def _step(op: Operation, dimensions: int, expr: AffineExpr, settings: Settings) -> ElementwiseStep:
     """Return the step that computes an expression from all operands."""
     symbols = len(op.operands) - dimensions
@@ -223,7 +231,7 @@ def _step(op: Operation, dimensions: int, expr: AffineExpr, settings: Settings) 
 
 def linearize(op: Operation, settings: Settings) -> Function:
     """Return the function that runs affine.linearize_index. The result is poison if digits break the promise of
-    ``disjoint``.
+    ``disjoint``, or the first one that of the first element of the base.
     """
     count = len(operand_groups(op)[0])
     weights = _weights(op, count)
@@ -232,15 +240,17 @@ def linearize(op: Operation, settings: Settings) -> Function:
         expr = add(times(expr, weight), Dimension(digit))
     step = _step(op, count, expr, settings)
     disjoint = isinstance(op.properties.get("disjoint"), UnitAttr)
+    bounded = 0 < count == len(op.numbers("static_basis"))
 
     def number(run: Run, operands: Operands) -> tuple[Any, ...]:
-        if disjoint and all(value.poison is None for value in operands):
+        if (disjoint or bounded) and all(value.poison is None for value in operands):
             digits = numbers(op, operands[:count], settings)
-            given = iter(numbers(op, operands[count:], settings))
-            base = [next(given) if size == DYNAMIC else size for size in op.numbers("static_basis")]
-            inner = base[1:] if len(base) == count else base
+            base = _base(op, operands[count:], settings)
+            if bounded and digits[0] >= base[0]:
+                return (poisoned(op, run, settings, INDEX, "the first index is not below its bound"),)
+            inner = base[1:] if bounded else base
             kept = all(0 <= digit < size for digit, size in zip(digits[1:], inner, strict=True))
-            if not kept or any(size < 0 for size in base):
+            if disjoint and (not kept or any(size < 0 for size in base)):
                 return (poisoned(op, run, settings, INDEX, "the indices are not disjoint"),)
         return step.run(run, operands)
 
@@ -248,7 +258,9 @@ def linearize(op: Operation, settings: Settings) -> Function:
 
 
 def delinearize(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs affine.delinearize_index. Raises Unsupported for very many digits."""
+    """Return the function that runs affine.delinearize_index. If the base has an element for the first digit, all
+    results are poison for a number outside of it. Raises Unsupported for very many digits.
+    """
     weights = _weights(op, len(op.results))
     if len(weights) > MAX_DEPTH:
         raise Unsupported(f"{op.name}: the basis has more than {MAX_DEPTH} numbers", location=op.location, op=op.name)
@@ -259,8 +271,19 @@ def delinearize(op: Operation, settings: Settings) -> Function:
         rest = floordiv(rest, weight)
     digits.append(rest)
     steps = [_step(op, 1, digit, settings) for digit in reversed(digits[: len(op.results)])]
+    bounded = 0 < len(op.results) == len(op.numbers("static_basis"))
 
     def split(run: Run, operands: Operands) -> tuple[Any, ...]:
+        if all(value.poison is None for value in operands):
+            base = _base(op, operands[1:], settings)
+            if bounded and base[0] <= 0:
+                raise undefined(op, "the first element of the base is not positive")
+            if prod(base) >> (settings.index_width - 1) > 0:
+                raise undefined(op, "the product of the base overflows")
+            (given,) = numbers(op, operands[:1], settings)
+            if bounded and min(base) > 0 and not 0 <= given < prod(base):
+                outside = poisoned(op, run, settings, INDEX, "the index is outside of the base")
+                return (outside,) * len(steps)
         return tuple(step.run(run, operands)[0] for step in steps)
 
     return split

@@ -186,7 +186,9 @@ def flags_of(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
 
 
 def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
-    """Return the function that runs vector.multi_reduction. ``masked``: as for `reduce_vector`."""
+    """Return the function that runs vector.multi_reduction, which follows MLIR: along no axis it returns the source,
+    and does not read the accumulator (llvm/llvm-project#188983). ``masked``: as for `reduce_vector`.
+    """
     type_ = op.results[0].type
     order = settings.profile.reduction_order
     combination = Combination(op, kind_of(op.properties["kind"]), type_, settings, order)
@@ -197,11 +199,12 @@ def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> el.
         along = sorted(axis for axis in set(axes) if 0 <= axis < len(source.shape))
         rows = _rows(source, along)
         if not masked:
-            return (combination.fold(run, result, rows),)
+            return (combination.fold(run, result, rows) if along else source,)
         bits = active_lanes(op, operands[-1]).astype(np.uint8)
         lanes = _rows(Value(ty.TensorType(source.shape, ty.I1), bits), along)
         for number in range(len(rows.bits)):
-            combined = combination.pair(run, result, part(rows, number))
+            one = part(rows, number)
+            combined = combination.pair(run, result, one) if along else one
             result = chosen(run, lanes.bits[number] != 0, combined, result)
         return (retyped(result, type_),)
 
@@ -495,6 +498,9 @@ def multi_reduction(op: Operation, low: FunctionLowering) -> None:
     source, first = (low.elements(value) for value in op.operands)
     shape = ty.static_shape(op.operands[0].type)
     along = sorted(set(integers(op.properties["reduction_dims"])))
+    if not along:
+        low.by_executor(op)
+        return
     kept = [axis for axis in range(len(shape)) if axis not in along]
     numbers = np.arange(len(source)).reshape(shape).transpose(*along, *kept).reshape(-1, len(first))
     columns = [[start, *(source[number] for number in column)] for start, column in zip(first, numbers.T, strict=True)]

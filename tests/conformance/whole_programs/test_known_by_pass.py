@@ -12,6 +12,7 @@ from present import present
 
 import halfulp as hu
 from halfulp.command.values import read_value
+from halfulp.conformance.comparing.check import bounds_of_passes
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, in_range, of_passes
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
@@ -114,6 +115,14 @@ def test_passes_fold_constants_in_tensors_and_in_regions() -> None:
     quieted = "maxnumf and minnumf return a signalling NaN quieted"
     assert explained(known, parse_module(IN_REGION), "f", [(value("i1=true"),)]) == [(quieted,)]
     assert explained(known, parse_module(FROM_LOOP), "f", [(value("f32=2"),)]) == [(quieted,)]
+    # The C library gives 0x3FDBF0A8; 1.7182818 rounds to 0x3FDBF0A9.
+    text = """func.func @f() -> f32 {
+      %one = arith.constant 1.0 : f32
+      %r = math.expm1 %one : f32
+      return %r : f32
+    }"""
+    assert explained(known, parse_module(text), "f", [()]) == [("math.expm1 of f32: at most 1 ulp",)]
+    assert explained(known_by("canonicalize", ((), ())), parse_module(text), "f", [()]) == [()]
 
 
 @pytest.mark.mlir
@@ -526,3 +535,9 @@ def test_rows_of_other_passes_and_versions_explain_nothing() -> None:
     assert row.applies("x", "23.0.0git", case)
     assert not row.applies("x", "21.1.8", case)
     assert not row.applies("mlir-expand", "22.1.8", case)
+    (bound,) = (each for each in bounds_of_passes(["cse"], "x") if each.name.startswith("math.sinh of f32"))
+    cases = [op_case(op, "f32") for op in ("math.sinh", "math.cosh")]
+    assert [bound.applies(tool, "22.1.8", case) for tool in ("x", "mlir-fold") for case in cases] == [
+        True,
+        *[False] * 3,
+    ]

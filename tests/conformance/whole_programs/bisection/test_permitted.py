@@ -428,6 +428,11 @@ def test_conversions_that_are_left_out(flags: str, verdict: str) -> None:
     found = judged(CASTS.replace("FLAGS", flags), after, *scalars(2))
     text = "conversions between them were left out (fastmath<contract>)"
     assert found == (verdict, text if flags else "a conversion to fewer bits was left out (nothing allows it)")
+    # Left out, a conversion that overflows in the middle gives a finite number.
+    large, zero = np.float32(1e20), np.float32(0)
+    overflowing = CASTS.replace("bf16", "f16").replace("FLAGS", flags)
+    assert np.isinf(hu.run(overflowing, large, zero)[0].numpy())
+    assert judged(overflowing, after, large, zero)[0] == verdict
     narrower = CASTS.replace("bf16", "f16").replace("FLAGS", "")
     assert judged(CASTS.replace("FLAGS", flags), narrower, *scalars(2))[0] == "DIFFERENT"
 

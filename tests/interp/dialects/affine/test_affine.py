@@ -110,6 +110,7 @@ CORNERS = [0, 1, 2, 3, 7, 64, (1 << 31) - 1, -1, -2, -7, -(1 << 31), (1 << 63) -
     "expression",
     [
         "d0 + d1 * s0",
+        "(d0 + d1 + s0) floordiv 3 + d0 + d1",
         "d0 floordiv s0 - d1 ceildiv 7",
         "(d0 * s0) mod 16 + d1 mod s0",
         "(d0 + d1) ceildiv (s0 + 1) + (d0 mod s0) floordiv 3",
@@ -160,8 +161,13 @@ OVERFLOWING = [
     ("d0 - s0", -1, LEAST, None),
     ("d0 * 4 + s0", MOST // 4, 0, MOST - 3),
     ("d0 * 4 + s0", MOST // 4 + 1, 0, None),
-    # The sum of the two would fit, but a step does not.
+    # The sum of the two would fit, but a product does not.
     ("d0 * 4 + s0", MOST // 4 + 1, -100, None),
+    # Of a sum only the total counts.
+    ("d0 + s0 + -1", MOST, 1, MOST),
+    ("d0 + s0 + s0", LEAST, -1, None),
+    ("(d0 + s0) * 2", MOST, 1, None),
+    ("(d0 + s0) mod 2 + 1", MOST, 1, None),
     ("d0 * s0", 1 << 62, 2, None),
     ("d0 * s0", 1 << 62, -2, LEAST),
     ("d0 * s0", -1, LEAST, None),
@@ -194,6 +200,8 @@ def test_overflow_at_32_bits() -> None:
         (narrow,) = hu.run(module(expression), d0, s0, index_width=32)
         assert narrow.poisoned.all()
         assert not wide.poisoned.any()
+        lanes: Any = hu.run(module(f"{expression} - 5"), np.array([d0]), np.array([s0]), batch=True, index_width=32)[0]
+        assert lanes.poisoned.all() == ("*" in expression)
     assert value("d0 * s0", 1 << 20, (1 << 11) - 1, index_width=32) == (1 << 31) - (1 << 20)
 
 
@@ -574,7 +582,7 @@ def test_a_wrong_hint_is_refused_as_mlir_does() -> None:
 
 DIGITS = """
 func.func @f(%x: index, %b: index) -> (index, index, index, index) {
-  %0:3 = affine.delinearize_index %x into (9, %b, 4) : index, index, index
+  %0:3 = affine.delinearize_index %x into (%b, 4) : index, index, index
   %1 = affine.linearize_index disjoint [%0#0, %0#1, %0#2] by (%b, 4) : index
   return %0#0, %0#1, %0#2, %1 : index, index, index, index
 }"""
@@ -584,6 +592,26 @@ func.func @f(%x: index, %b: index) -> (index, index, index, index) {
 def test_digits_are_of_the_floor(number: int) -> None:
     got = [value.numpy().astype(np.int64).item() for value in hu.run(DIGITS, number, 5)]
     assert got == [number // 20, number // 4 % 5, number % 4, number]
+
+
+BOUNDED = """
+func.func @f(%x: index, %b: index, %c: index) -> (index, index, index) {
+  %0:2 = affine.delinearize_index %x into (%b, %c) : index, index
+  %1 = affine.linearize_index [%x, %x] by (%b, %c) : index
+  return %0#0, %0#1, %1 : index, index, index
+}"""
+LARGE = 1 << 62
+
+
+def test_a_bound_of_the_first_digit_is_a_promise() -> None:
+    for number, wanted in ((0, (0, 0, 0)), (4, (1, 1, 16)), (5, (1, 2, None)), (6, (2, 0, None)), (15, (None,) * 3)):
+        got = hu.run(BOUNDED, number, 5, 3)
+        assert tuple(None if value.poisoned else value.item() for value in got) == wanted
+    assert [bool(value.poisoned) for value in hu.run(BOUNDED, -1, 5, 3)] == [True, True, False]
+    assert hu.run(BOUNDED, 5, LARGE - 1, 2)[0].item() == 2
+    for first, second, why in ((0, 3, "not positive"), (5, 0, "not positive"), (LARGE, 2, "product of the base")):
+        with pytest.raises(hu.UndefinedBehavior, match=why):
+            hu.run(BOUNDED, 4, first, second)
 
 
 def test_digits_that_cannot_be() -> None:

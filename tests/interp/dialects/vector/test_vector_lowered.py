@@ -65,6 +65,8 @@ func.func @main() {
   %acc = arith.constant dense<1.0> : vector<4xf32>
   %mr = vector.multi_reduction <mul>, %v, %acc [1] : vector<4x8xf32> to vector<4xf32>
   vector.print %mr : vector<4xf32>
+  %mn = vector.multi_reduction <mul>, %mr, %acc [] : vector<4xf32> to vector<4xf32>
+  vector.print %mn : vector<4xf32>
   %op = vector.outerproduct %acc, %stf : vector<4xf32>, vector<6xf32>
   vector.print %op : vector<4x6xf32>
   %bc = vector.bitcast %acc : vector<4xf32> to vector<8xi16>

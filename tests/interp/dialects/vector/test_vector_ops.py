@@ -331,6 +331,19 @@ def test_a_reduction_goes_from_the_accumulator_through_the_elements() -> None:
     assert [value.open is not None and bool(value.open.any()) for value in open_] == [True, False, False]
 
 
+def test_a_reduction_along_no_axis_is_its_source() -> None:
+    # As MLIR folds and lowers it (llvm/llvm-project#188983).
+    text = """
+      %0 = vector.multi_reduction <add>, %v, %a [] : vector<2xi32> to vector<2xi32>
+      %1 = vector.mask %m { vector.multi_reduction <add>, %v, %a [] : vector<2xi32> to vector<2xi32> }
+        : vector<2xi1> -> vector<2xi32>
+      return %0, %1 : vector<2xi32>, vector<2xi32>"""
+    signature = "(%v: vector<2xi32>, %a: vector<2xi32>, %m: vector<2xi1>) -> (vector<2xi32>, vector<2xi32>)"
+    numbers = np.array([1, 2], np.int32)
+    got = run(signature, text, numbers, 10 * numbers, np.array([True, False]))
+    assert [value.numpy().tolist() for value in got] == [[1, 2], [1, 20]]
+
+
 def test_a_sum_of_negative_zeros_without_an_accumulator_is_negative() -> None:
     text = "%0 = vector.reduction <add>, %v : vector<2xf32> into f32\nreturn %0 : f32"
     assert run("(%v: vector<2xf32>) -> f32", text, np.array([-0.0, -0.0], np.float32))[0].bitstring().bin[0] == "1"
