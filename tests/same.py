@@ -330,7 +330,7 @@ CHANGES: tuple[Change, ...] = (
             ),
             (
                 r"--type and --against are needed for a function and an op",
-                "missing --type and --against: a function and an op need both",
+                "missing --type and --against: a function and an op need --type and --against",
             ),
             (r"error: error: ", "error: "),
             (r"--operands normal@80", "--operands=normal@80"),

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -207,9 +208,16 @@ def traced(f: Callable[..., Any], args: Sequence[Any], lower: Lower = "stablehlo
         )
     require("jax", "hu.from_jax")
     jax: Any = import_module("jax")
+    name = getattr(f, "__name__", "f")
+    try:
+        weakref.ref(f)
+    except TypeError:  # jaxlib 0.10 ends the process at the second one
+        raise TypeMismatch(
+            f"JAX does not trace {name}, which is of the type {type(f).__name__}",
+            hint=f"give a function of JAX, such as jax.numpy.{name}, or one that calls it: lambda x: ...",
+        ) from None
     # JAX drops an argument that is not used, unless it is told to keep it.
     compiled = f if hasattr(f, "lower") else jax.jit(f, keep_unused=True)
-    name = getattr(f, "__name__", "f")
     try:
         lowered = compiled.lower(*args)
     except TypeError as error:

@@ -77,6 +77,9 @@ def test_a_compiled_function_must_keep_its_arguments() -> None:
         hu.from_jax(jax().jit(first), x, x)
     assert "keep_unused=True" in (caught.value.hint or "")
     assert hu.run(hu.from_jax(jax().jit(first, keep_unused=True), x, x), x, 2 * x)[0].tolist() == [1, 2]
+    for _ in range(2):  # the second jax.jit of such an object ends the process
+        with pytest.raises(hu.TypeMismatch, match=r"(?s)does not trace exp, .* ufunc.*such as jax\.numpy\.exp"):
+            hu.run(np.exp, x)
 
 
 @JAX
