@@ -184,6 +184,25 @@ def _mark_places(program: Any) -> None:
         node.meta["stack_trace"] = "\n".join(f'File "{file}", line {line}, in f' for file, line in frames)
 
 
+_ONE_DTYPE = frozenset(
+    ("linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "bilinear", "convolution")
+).union(f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3))
+"""The ops whose operands must have the same dtype when they run, which torch.export does not always check."""
+
+
+def _refuse_mixed(program: Any, name: str) -> None:
+    """Raise TypeMismatch if a program has a product of operands of several dtypes, which torch-mlir would convert."""
+    for node in program.graph.nodes:
+        op = getattr(getattr(node.target, "_schema", None), "name", "").removeprefix("aten::")
+        operands = [each.meta["val"] for each in node.all_input_nodes] if op in _ONE_DTYPE else []
+        dtypes = dict.fromkeys(str(each.dtype).removeprefix("torch.") for each in operands if is_tensor(each))
+        if len(dtypes) > 1:
+            raise TypeMismatch(
+                f"{name}: torch computes {op} of operands of one dtype, not {', '.join(dtypes)}",
+                hint="convert them to one dtype; numbers of NumPy are float64 by default: x.astype(np.float32)",
+            )
+
+
 @contextmanager
 def _all_frames() -> Iterator[None]:
     """Let torch keep all frames below that of halfulp in stack traces. By itself it keeps those of methods with the
@@ -455,6 +474,7 @@ def _imported(program: Any, name: str) -> tuple[str, dict[str, npt.NDArray[Any]]
     fx, importer = import_module("torch_mlir.fx"), import_module("torch_mlir.extras.fx_importer")
     ir: Any = import_module("torch_mlir.ir")
     dialect: Any = import_module("torch_mlir.dialects.torch")
+    _refuse_mixed(program, name)  # decompositions convert the operands
     with _quiet():
         program = program.run_decompositions(fx.get_decomposition_table())
     _mark_places(program)

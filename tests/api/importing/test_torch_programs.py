@@ -233,6 +233,13 @@ def test_what_cannot_be_lowered_is_named_with_its_line() -> None:
     with pytest.raises(hu.Unsupported, match="changes running_mean in place") as caught:
         hu.from_torch(torch().nn.BatchNorm1d(2), np.ones((2, 2), np.float32))
     assert "eval()" in (caught.value.hint or "")
+    layer = torch().nn.Linear(3, 2)
+    with pytest.raises(RuntimeError, match="same dtype"):
+        layer(torch().ones(1, 3, dtype=torch().float64))
+    with pytest.raises(
+        hu.TypeMismatch, match="Linear: torch computes linear of operands of one dtype, not float64, float32"
+    ):
+        hu.run(layer, np.ones((1, 3)))
 
 
 @applied(*TORCH)
