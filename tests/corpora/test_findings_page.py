@@ -101,7 +101,7 @@ def test_bisect_finds_a_pass_that_crashes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command, name, *options = shlex.split(line)
-    assert (command, len(CRASHES)) == ("diff", 3)
+    assert (command, len(CRASHES)) == ("diff", 4)
     (tmp_path / name).write_text(f"// {name}\n{PROGRAMS[name]}")
     assert cli.main(["bisect", name, *options]) == 1
     said = printed.removeprefix("error: ")
