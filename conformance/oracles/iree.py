@@ -184,7 +184,9 @@ class Iree:
         path = self._folder / "programs.vmfb"
         path.unlink(missing_ok=True)
         module = module_of([function for wrapped in part for function in wrapped.functions])
-        compiled = self._compiled_text(print_module(module, schema=Schema.LLVM24), path)
+        # IREE's MLIR reads other custom forms of TOSA than ours.
+        generic = any(op.name.startswith("tosa.") for op in module.walk())
+        compiled = self._compiled_text(print_module(module, schema=Schema.LLVM24, generic=generic), path)
         if isinstance(compiled, str):
             raise Refused(compiled)
         return [self._run_one(compiled, wrapped) for wrapped in part]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from halfulp.conformance.oracles.mlir_child import AFTER
@@ -167,6 +167,14 @@ class Tool:
             raise OracleError("garbage", f"{self.name} printed bytes that are not UTF-8") from None
 
 
+@cache
+def _reads_dictionaries(tool: Tool) -> bool:
+    """Tell whether an MLIR has the custom form of ops of TOSA that `print_module` prints. Two builds of one version may
+    differ in this, so it is asked.
+    """
+    return tool.finished([], _OF_TOSA).code == 0
+
+
 @dataclass(frozen=True)
 class Finished:
     """The end of a program: its exit code, and its standard output and error."""
@@ -235,6 +243,11 @@ HEADER = re.compile(
 """The line before a dump of a pass. Newer tools write NAME: ARGUMENT{OPTIONS}, older ones NAME (ARGUMENT)."""
 _OWN = "halfulp."
 """The beginning of the names of halfulp's ops."""
+_TOSA = "tosa."
+_OF_TOSA = """func.func private @f(%x: tensor<1xi8>) {
+  %0 = tosa.reverse %x {axis = 0 : i32} : (tensor<1xi8>) -> tensor<1xi8>
+  return
+}"""
 _MARKER = "\n// -----\n"
 MLIR_VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
@@ -450,21 +463,23 @@ class PassPipeline:
 
     def given(self, program: str | Module) -> str:
         """Return the text of a module as the program can read it. The program knows no op of halfulp's dialect, but
-        keeps such an op in generic form. Locations are written as places in the text. Raises Unsupported for what the
-        program cannot read.
+        keeps such an op in generic form. An MLIR that writes ops of TOSA with clauses gets them in generic form, too.
+        Locations are written as places in the text. Raises Unsupported for what the program cannot read.
         """
         if self.in_generic_form:
             module = program if isinstance(program, Module) else parse_module(program)
             return print_without_aliases(module)
         text = program if isinstance(program, str) else print_module(program, schema=Schema.MLIR22)
-        if _OWN not in text:
+        clauses = _TOSA in text and not _reads_dictionaries(self.tool)
+        if _OWN not in text and not clauses:
             return text
         try:
             module = parse_module(text, "<stdin>")
         except HalfulpError:  # the program says what is wrong
             return text
-        carried = any(op.name.startswith(_OWN) for op in module.walk())
-        return print_module(module, generic=True, debug_info=True) if carried else text
+        carried = (_OWN, _TOSA) if clauses else _OWN
+        needed = any(op.name.startswith(carried) for op in module.walk())
+        return print_module(module, generic=True, debug_info=True) if needed else text
 
     def taken(self, text: str) -> str:
         """Return the text of a module that the program printed, in the form that people get."""

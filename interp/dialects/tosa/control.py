@@ -12,11 +12,11 @@ from halfulp.interp.dialects.tosa.attributes import INDEX_ELEMENTS, TYPE_ATTR
 from halfulp.interp.dialects.tosa.evaluating import checked
 from halfulp.interp.dialects.tosa.forms import (
     IF,
+    PLAIN,
     VARIABLE,
     VARIABLE_READ,
     VARIABLE_WRITE,
     WHILE,
-    Form,
     type_of_variable,
 )
 from halfulp.interp.dialects.tosa.rules import declare, mismatch, mismatches, resolvable
@@ -272,7 +272,7 @@ def _user_function(op: Operation, settings: Settings) -> Function:
 
 declare(
     "custom",
-    Form(("operator_name", "domain_name", "implementation_attrs")),
+    PLAIN,
     resolvable,
     operands=(d.variadic("input_list", TENSOR),),
     results=(d.variadic("output_list", TENSOR),),

@@ -14,7 +14,7 @@ from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.tosa.attributes import BLOCK_SIZE, ROUNDING_MODE, flag
 from halfulp.interp.dialects.tosa.blocks import block_size, cast_from, cast_to
 from halfulp.interp.dialects.tosa.evaluating import Element, elementwise, unsupported
-from halfulp.interp.dialects.tosa.forms import Form
+from halfulp.interp.dialects.tosa.forms import PLAIN, Form
 from halfulp.interp.dialects.tosa.rules import declare, resolvable, same_shapes, truth, zero_point
 from halfulp.interp.dialects.tosa.types import (
     AT_LEAST_1D,
@@ -64,7 +64,7 @@ def _cast(op: Operation, settings: Settings) -> Kernel:
 
 declare(
     "cast",
-    Form(("input_unsigned",)),
+    PLAIN,
     same_shapes,
     resolvable,
     operands={"input": TENSOR},
@@ -166,7 +166,7 @@ def _rescale(op: Operation, settings: Settings) -> Kernel:
 
 declare(
     "rescale",
-    Form(("scale32", "rounding_mode", "per_channel", "input_unsigned", "output_unsigned"), bare="rounding_mode"),
+    Form(bare="rounding_mode"),
     resolvable,
     _rescaled,
     operands={
@@ -215,7 +215,7 @@ def _divided(op: Operation) -> str | None:
     return None
 
 
-BLOCK_FORM = Form(("block_size",), bare="block_size")
+BLOCK_FORM = Form(bare="block_size")
 declare(
     "cast_from_block_scaled",
     BLOCK_FORM,

@@ -26,7 +26,7 @@ from halfulp.interp.dialects.tosa.evaluating import (
     spread_to,
     unsupported,
 )
-from halfulp.interp.dialects.tosa.forms import Form
+from halfulp.interp.dialects.tosa.forms import PLAIN, Form
 from halfulp.interp.dialects.tosa.rules import (
     alike,
     broadcastable,
@@ -73,8 +73,6 @@ from halfulp.semantics.kernel import Kernel, merged_ids, select, select_poison
 from halfulp.semantics.stablehlo import complement
 
 _NEAREST = Rounding.TO_NEAREST_EVEN
-
-PLAIN = Form()
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
 
@@ -330,7 +328,7 @@ def _order(fmt: object, code: int) -> int:
 
 declare(
     "clamp",
-    Form(("min_val", "max_val", "nan_mode"), bare="nan_mode"),
+    Form(bare="nan_mode"),
     _UNARY,
     _clamped,
     operands={"input": TENSOR},
@@ -380,10 +378,10 @@ _BINARY_ROWS: dict[str, tuple[d.TypeConstraint, Form, tuple[d.Property, ...]]] =
         ),
         (TENSOR, PLAIN, ()),
     ),
-    "arithmetic_right_shift": (TENSOR, Form(("round",)), (flag("round"),)),
+    "arithmetic_right_shift": (TENSOR, PLAIN, (flag("round"),)),
     "intdiv": (I32_OR_I64_TENSOR, PLAIN, ()),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), (I1_TENSOR, PLAIN, ())),
-    **{name: (TENSOR, Form(("nan_mode",), bare="nan_mode"), _NAN) for name in ("maximum", "minimum")},
+    **{name: (TENSOR, Form(bare="nan_mode"), _NAN) for name in ("maximum", "minimum")},
 }  # fmt: skip
 """The ops of two operands, whose result has their element type: the tensors that they accept, form and properties."""
 
@@ -525,7 +523,7 @@ declare(
 )
 declare(
     "apply_scale",
-    Form(("rounding_mode",), bare="rounding_mode"),
+    Form(bare="rounding_mode"),
     resolvable,
     operands={"value": INT_LIKE, "multiplier": INT_LIKE, "shift": INT8_LIKE},
     results={"output": INT_LIKE},

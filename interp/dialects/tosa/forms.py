@@ -1,13 +1,15 @@
 """The text forms of tosa's ops.
 
-Most ops have one form: operands, attributes, and a function type. MLIR 22 writes the attributes as a dictionary, and
-newer MLIR as clauses ``name(value)``. Both are read; a schema chooses what is printed.
+Most ops have one form: operands, a dictionary of attributes, and a function type. Later builds of MLIR 24, such as that
+of IREE 3.13, write the attributes as clauses ``name(value)``, and earlier ones cannot read these. Both are read; the
+dictionary is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -37,11 +39,9 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 class Form:
     """The form of an op.
 
-    ``clauses``: the properties that newer MLIR writes as clauses, in their order. ``bare``: the property that MLIR 22
-    writes as a bare word in the dictionary. ``generic``: whether MLIR 22 prints the op in generic form.
+    ``bare``: the property that is a bare word in the dictionary. ``generic``: whether it is printed in generic form.
     """
 
-    clauses: tuple[str, ...] = ()
     bare: str = ""
     generic: bool = False
 
@@ -53,7 +53,7 @@ class Form:
     def _read(self, p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
         tokens = p.operand_tokens() if p.tokens[p.pos][:1] == "%" else []
         properties: dict[str, at.Attribute] = {}
-        forms = _forms_of(definition, self.clauses)
+        forms = _clauses(definition)
         while (name := p.tokens[p.pos]) in forms and name not in properties:
             p.pos += 1
             if p.tokens[p.pos] == "(":
@@ -101,18 +101,13 @@ class Form:
 
     def _print(self, printer: OpPrinter, op: Operation) -> str | None:
         assert op.definition is not None
-        newer = printer.newer or op.definition.since > d.Schema.MLIR22
-        if self.generic and not newer:
+        if self.generic:
             return None
         text = "".join([" ", ", ".join(map(printer.name, op.operands))])
-        if newer:
-            text += self._clauses(printer, op)
-        entries = dict(op.attributes)
-        if not newer:
-            entries |= {
-                name: value for name, value in op.properties.items() if not _is_default(op.definition, name, value)
-            }
-        if entries and self.bare and not newer:
+        entries = op.attributes | {
+            name: value for name, value in op.properties.items() if not _is_default(op.definition, name, value)
+        }
+        if entries and self.bare:
             pairs = (f"{name} = {self._value(printer, name, entries[name])}" for name in sorted(entries))
             text += f" {{{', '.join(pairs)}}}"
         elif entries:
@@ -120,22 +115,12 @@ class Form:
         types = tuple(value.type for value in op.operands), tuple(result.type for result in op.results)
         return f"{text} : {printer.type(ty.FunctionType(*types))}"
 
-    def _clauses(self, printer: OpPrinter, op: Operation) -> str:
-        assert op.definition is not None
-        text, forms = "", _forms_of(op.definition, self.clauses)
-        for name, form in forms.items():
-            value, prop = op.properties.get(name), op.definition.property_named(name)
-            if value is None:
-                # MLIR prints a space for an absent property that has a directive. Not all builds have the late ones.
-                text += "" if prop is not None and prop.late else " "
-            elif isinstance(value, EnumAttr):
-                text += "" if _is_default(op.definition, name, value) else f" {name}<{value.keywords}>"
-            else:
-                text += f" {name}({form.print(printer, value)})"
-        return text
-
     def _value(self, printer: OpPrinter, name: str, value: at.Attribute) -> str:
         return value.keywords if isinstance(value, EnumAttr) and name == self.bare else printer.attribute(value)
+
+
+PLAIN = Form()
+"""The form of an op without a bare word."""
 
 
 def _is_default(definition: d.OpDefinition, name: str, value: at.Attribute) -> bool:
@@ -144,13 +129,10 @@ def _is_default(definition: d.OpDefinition, name: str, value: at.Attribute) -> b
     return prop is not None and value in (prop.implied, prop.elided)
 
 
-def _forms_of(definition: d.OpDefinition, names: Sequence[str]) -> dict[str, PropertyForm]:
-    found = {}
-    for name in names:
-        prop = definition.property_named(name)
-        assert prop is not None
-        found[name] = property_form(prop, f"custom op '{definition.name}' ")
-    return found
+@cache
+def _clauses(definition: d.OpDefinition) -> Mapping[str, PropertyForm]:
+    """Return the readers of the properties, each of which may be written as a clause."""
+    return {prop.name: property_form(prop, f"custom op '{definition.name}' ") for prop in definition.properties}
 
 
 # --- control ----------------------------------------------------------------------------------------------------------

@@ -22,9 +22,8 @@ from halfulp.interp.dialects.elements import (
 from halfulp.interp.dialects.stablehlo.moving import padded
 from halfulp.interp.dialects.tosa.attributes import AXIS, ELEMENTS
 from halfulp.interp.dialects.tosa.conversions import BLOCK_FORM, BLOCKS
-from halfulp.interp.dialects.tosa.elementwise import PLAIN
 from halfulp.interp.dialects.tosa.evaluating import check_rank, checked
-from halfulp.interp.dialects.tosa.forms import Form
+from halfulp.interp.dialects.tosa.forms import PLAIN, Form
 from halfulp.interp.dialects.tosa.rules import (
     alike,
     constant_shape,
@@ -80,7 +79,7 @@ def _const(op: Operation) -> str | None:
 
 declare(
     "const",
-    Form(("values",), generic=True),
+    Form(generic=True),
     _const,
     results={"output": TENSOR},
     properties=(d.Property("values", ELEMENTS),),
@@ -184,7 +183,7 @@ def _join(op: Operation, settings: Settings) -> Function:
 
 declare(
     "concat",
-    Form(("axis",)),
+    PLAIN,
     _concat,
     inferred(_joined, lambda op: ty.element_type(op.operands[0].type)),
     resolvable,
@@ -428,7 +427,7 @@ def _reverse(op: Operation, settings: Settings) -> Function:
 
 declare(
     "reverse",
-    Form(("axis",)),
+    PLAIN,
     resolvable,
     _reversed,
     operands=_ONE,
@@ -479,7 +478,7 @@ def _transpose(op: Operation, settings: Settings) -> Function:
 
 declare(
     "transpose",
-    Form(("perms",)),
+    PLAIN,
     resolvable,
     _transposed,
     operands=_ONE,

@@ -174,7 +174,7 @@ for _name in ("all", "any", "max", "min", "product", "sum"):
     _nan = _name in _WITH_NAN
     declare(
         f"reduce_{_name}",
-        Form(("axis", *["nan_mode"] * _nan), bare="nan_mode" * _nan),
+        Form(bare="nan_mode" * _nan),
         resolvable,
         _reduced,
         _FIT,
@@ -202,7 +202,7 @@ def _argmax(op: Operation) -> str | None:
 for _name, _since in (("argmax", d.Schema.MLIR22), ("argmin", d.Schema.LLVM24)):
     declare(
         _name,
-        Form(("axis", "nan_mode"), bare="nan_mode"),
+        Form(bare="nan_mode"),
         resolvable,
         _argmax,
         operands={"input": AT_LEAST_1D},

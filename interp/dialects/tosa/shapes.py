@@ -11,8 +11,7 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.tosa.attributes import AXIS, INDEX_ELEMENTS, flag
-from halfulp.interp.dialects.tosa.elementwise import PLAIN
-from halfulp.interp.dialects.tosa.forms import Form
+from halfulp.interp.dialects.tosa.forms import PLAIN
 from halfulp.interp.dialects.tosa.rules import constant, declare, numbers, resolvable, truth
 from halfulp.interp.dialects.tosa.types import AT_LEAST_1D, SCALAR_I32, SHAPE, ShapeType, shape
 from halfulp.interp.ir import attributes as at
@@ -144,7 +143,7 @@ def _assert_equal(op: Operation, settings: Settings) -> Function:
 
 declare(
     "assert_equal_shape",
-    Form(("allow_broadcast",)),
+    PLAIN,
     _same_ranks,
     resolvable,
     operands={"input1": SHAPE, "input2": SHAPE},
@@ -174,7 +173,7 @@ def _constant(op: Operation, compiler: Compiler) -> Value:
 
 declare(
     "const_shape",
-    Form(("values",)),
+    PLAIN,
     _const,
     results=_RESULT,
     properties=(d.Property("values", INDEX_ELEMENTS),),
@@ -199,7 +198,7 @@ def _size(op: Operation, settings: Settings) -> Function:
 
 declare(
     "dim",
-    Form(("axis",)),
+    PLAIN,
     resolvable,
     _dim,
     operands={"input1": AT_LEAST_1D},

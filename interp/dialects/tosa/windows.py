@@ -20,8 +20,7 @@ from halfulp.interp.dialects.tosa.attributes import (
 from halfulp.interp.dialects.tosa.blocks import block_size, conv2d, matmul_t
 from halfulp.interp.dialects.tosa.compliance import is_known
 from halfulp.interp.dialects.tosa.conversions import BLOCK_FORM, BLOCKS
-from halfulp.interp.dialects.tosa.elementwise import PLAIN
-from halfulp.interp.dialects.tosa.forms import Form
+from halfulp.interp.dialects.tosa.forms import PLAIN, Form
 from halfulp.interp.dialects.tosa.images import fft2d, resize, rfft2d
 from halfulp.interp.dialects.tosa.products import AVERAGE_POOL, MATMUL, MATMUL_T, MAX_POOL, convolution
 from halfulp.interp.dialects.tosa.rules import (
@@ -180,7 +179,6 @@ def _bias_fits(op: Operation, operand: SSAValue) -> str | None:
     return f"bias channels expected to be equal to output channels ({made[-1]}) or 1, got {bias[0]}"
 
 
-_CONV_FORM = Form(("pad", "stride", "dilation", "acc_type", "local_bound"))
 _ACC = d.Property("acc_type", ACC_TYPE)
 for _name, _tensor, _pair, _pads, _first, _spatial in (
     ("conv2d", TENSOR_4D, ARRAY_2, ARRAY_4, 1, ("height", "width")),
@@ -189,7 +187,7 @@ for _name, _tensor, _pair, _pads, _first, _spatial in (
 ):
     declare(
         _name,
-        _CONV_FORM,
+        PLAIN,
         resolvable,
         _operands_of_conv,
         _accumulator,
@@ -234,7 +232,7 @@ def _sizes_of_transpose_conv(op: Operation) -> str | None:
 
 declare(
     "transpose_conv2d",
-    Form(("out_pad", "stride", "acc_type", "local_bound")),
+    PLAIN,
     resolvable,
     _operands_of_conv,
     _accumulator,
@@ -359,7 +357,7 @@ _POOLED = {"input": TENSOR_4D, "input_zp": SCALAR_INT_OR_FLOAT, "output_zp": SCA
 _WINDOW_SHAPES = {"kernel": SHAPE_2, "stride": SHAPE_2, "pad": SHAPE_4}
 declare(
     "avg_pool2d",
-    Form(("kernel", "stride", "pad", "acc_type")),
+    PLAIN,
     resolvable,
     _sizes_of_pool,
     _averaged,
@@ -370,7 +368,7 @@ declare(
 )
 declare(
     "avg_pool2d_adaptive",
-    Form(("acc_type",)),
+    PLAIN,
     resolvable,
     _averaged,
     operands={**_POOLED, **_WINDOW_SHAPES},
@@ -381,7 +379,7 @@ declare(
 )
 declare(
     "max_pool2d",
-    Form(("kernel", "stride", "pad", "nan_mode"), bare="nan_mode"),
+    Form(bare="nan_mode"),
     resolvable,
     first_like_result,
     _sizes_of_pool,
@@ -392,7 +390,7 @@ declare(
 )
 declare(
     "max_pool2d_adaptive",
-    Form(("nan_mode",), bare="nan_mode"),
+    Form(bare="nan_mode"),
     resolvable,
     first_like_result,
     operands={"input": TENSOR_4D, **_WINDOW_SHAPES},
@@ -527,7 +525,7 @@ def _rfft(op: Operation) -> str | None:
 _SPECTRUM = {"output_real": TENSOR_3D, "output_imag": TENSOR_3D}
 declare(
     "fft2d",
-    Form(("inverse", "local_bound")),
+    PLAIN,
     same_elements,
     same_shapes,
     _floats,
@@ -541,7 +539,7 @@ declare(
 )
 declare(
     "rfft2d",
-    Form(("local_bound",)),
+    PLAIN,
     same_elements,
     _floats,
     resolvable,
@@ -567,7 +565,7 @@ def _resized(op: Operation) -> str | None:
 
 declare(
     "resize",
-    Form(("mode",), bare="mode"),
+    Form(bare="mode"),
     resolvable,
     _resized,
     operands={"input": TENSOR_4D, "scale": SHAPE_4, "offset": SHAPE_2, "border": SHAPE_2},

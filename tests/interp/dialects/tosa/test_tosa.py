@@ -48,14 +48,12 @@ def _function(line: str, arguments: str) -> str:
         "%a: tensor<1x4x8xf32>",
     ),
 )
-def test_both_forms_are_read_and_printed(older: str, newer: str, arguments: str) -> None:
-    # The lines are those of mlir-opt 22.1.8 and 24.
-    module = hu.parse(_function(older, arguments))
+def test_both_forms_are_read(dictionary: str, clauses: str, arguments: str) -> None:
+    # The first lines are those of mlir-opt 22.1.8 and the wheel of 24, the second ones of IREE 3.13's 24.
+    module = hu.parse(_function(dictionary, arguments))
     lines = [print_module(module, schema=schema).splitlines()[2].strip() for schema in Schema]
-    assert lines == [older.replace("%a ", "%arg0 "), newer]
-    assert print_module(hu.parse(print_module(module, schema=Schema.LLVM24)), schema=Schema.MLIR22) == print_module(
-        module, schema=Schema.MLIR22
-    )
+    assert lines == [dictionary.replace("%a ", "%arg0 ")] * 2
+    assert print_module(hu.parse(_function(clauses.replace("%arg0", "%a"), arguments))) == print_module(module)
 
 
 @each_row(
@@ -596,6 +594,18 @@ def test_diff_shows_what_is_wrong(
     assert main(["diff", str(program), "--mlir=22", "--no-known", f"--pass-pipeline=builtin.module({passes})"]) == code
     printed = capsys.readouterr()
     assert words in printed.out + printed.err
+
+
+@pytest.mark.iree
+def test_a_build_with_other_forms_gets_what_it_reads(
+    iree_opt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Two builds are called 24.0.0git. IREE's reads clauses, and no dictionaries.
+    program = tmp_path / "f.mlir"
+    program.write_text(_BY_ARGUMENT)
+    arguments = [f"--mlir={iree_opt}", "-n", "50", "--pass-pipeline=builtin.module(canonicalize)"]
+    assert main(["diff", str(program), *arguments]) == 0
+    assert "tested (50 inputs)" in capsys.readouterr().out
 
 
 def test_an_operand_without_a_rank_may_have_a_wrong_one() -> None:
