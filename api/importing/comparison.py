@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from html import escape
 from importlib import import_module
 from math import isfinite, isinf, isnan, nan
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from halfulp.fp_formats import neighbours
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import Lower, is_torch, traced, without_tensors, wrong_factor
-from halfulp.importing.torch_programs import Exported, as_torch, exported, is_exported, named_leaves
+from halfulp.importing.torch_programs import Exported, Written, as_torch, exported, is_exported, named_leaves, unchanged
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
@@ -403,8 +404,10 @@ def _beside_torch(
     given = program.inputs(args)
     # The model may write to its arguments.
     copies = pytree.tree_map(lambda leaf: leaf.clone() if is_tensor(leaf) else leaf, pytree.tree_map(as_torch, args))
-    with torch.no_grad():
-        found = (model.module() if is_exported(model) else model)(*copies)
+    runner = model.module() if is_exported(model) else model
+    with torch.no_grad(), unchanged(runner, program.written):
+        found = runner(*copies)
+        found = _with_written(program, found, copies, runner)
     outputs = _torch_outputs(program, given, options, found)
     comparison = _comparison(program.name, program.module, given, options, outputs, "torch", metric)
     if not bounds:
@@ -419,10 +422,25 @@ def _rules() -> Any:
     return import_module("halfulp.conformance.comparing.tosa_functions")
 
 
-def _torch_outputs(program: Exported, given: Sequence[Any], options: RunOptions, found: Any) -> list[Output]:
-    """Return the outputs of a program beside those of torch."""
+def _with_written(program: Exported, found: Any, arguments: Any, runner: Any = None) -> list[tuple[str, Any]]:
+    """Return the tensors in the results of torch, and after them those that it wrote in place, with their names.
+
+    ``arguments``: the nested arguments, and ``runner``: the module, both after the call.
+    """
+    inputs = [leaf for _, leaf in named_leaves(arguments) if is_tensor(leaf)]
+    new = [
+        (each.name, attrgetter(each.name)(runner) if each.argument is None else inputs[each.argument])
+        for each in program.written
+    ]
+    return [(name, leaf.detach().clone()) for name, leaf in (*named_leaves(found), *new) if is_tensor(leaf)]
+
+
+def _torch_outputs(
+    program: Exported, given: Sequence[Any], options: RunOptions, found: Sequence[tuple[str, Any]]
+) -> list[Output]:
+    """Return the outputs of a program beside those of torch, as `_with_written` gives them."""
     ours = run_with(program.module, given, options)
-    leaves = [(name, as_array(leaf, "a result")) for name, leaf in named_leaves(found) if is_tensor(leaf)]
+    leaves = [(name, as_array(leaf, "a result")) for name, leaf in found]
     return [output for value, (name, array) in zip(ours, leaves, strict=True) for output in _beside(name, value, array)]
 
 
@@ -439,15 +457,20 @@ def _judged_ops(model: Any, args: Sequence[Any], options: RunOptions) -> Iterato
     """Yield the verdict on each op of a program of torch, on the operands that torch gave it."""
     torch: Any = import_module("torch")
     pytree: Any = import_module("torch.utils._pytree")
-    program = model if is_exported(model) else torch.export.export(model, tuple(pytree.tree_map(as_torch, tuple(args))))
-    calls: list[tuple[Any, Any, Any]] = []
+    args = tuple(
+        pytree.tree_map(lambda leaf: leaf.clone() if is_tensor(leaf) else leaf, pytree.tree_map(as_torch, args))
+    )
+    program = model if is_exported(model) else torch.export.export(model, args)
+    calls: list[tuple[Any, Any, Any, Any]] = []
 
     class Watching(torch.fx.Interpreter):  # type: ignore[misc]
         def run_node(self, node: Any) -> Any:
+            if node.op != "call_function":
+                return super().run_node(node)
+            given = self.fetch_args_kwargs_from_env(node)
+            before = pytree.tree_map(lambda x: x.clone() if is_tensor(x) else x, given)
             found = super().run_node(node)
-            if node.op == "call_function":
-                given = self.fetch_args_kwargs_from_env(node)
-                calls.append((node, pytree.tree_map(lambda x: x.clone() if is_tensor(x) else x, given), found))
+            calls.append((node, before, *pytree.tree_map(lambda x: x.clone() if is_tensor(x) else x, (given, found))))
             return found
 
     class Whole(torch.nn.Module):  # type: ignore[misc]
@@ -463,16 +486,19 @@ def _judged_ops(model: Any, args: Sequence[Any], options: RunOptions) -> Iterato
             positional, named = pytree.tree_unflatten(filled, self.tree)
             return self.target(*positional, **named)
 
-    with torch.no_grad():
-        Watching(program.module()).run(*pytree.tree_map(as_torch, tuple(args)))
-    for node, operands, found in calls:
+    runner = program.module()
+    written = [Written(name) for name, _ in runner.named_buffers()]
+    with torch.no_grad(), unchanged(runner, written):
+        Watching(runner).run(*args)
+    for node, operands, after, found in calls:
         leaves, tree = pytree.tree_flatten(operands)
         tensors = [leaf for leaf in leaves if is_tensor(leaf)]
         verdicts: tuple[TosaVerdict, ...] = ()
         try:
             alone = exported(Whole(node.target, leaves, tree), tensors, "tosa")
             given = alone.inputs(tensors)
-            verdicts, why = _verdicts(alone.module, given, options, _torch_outputs(alone, given, options, found)), ""
+            outputs = _torch_outputs(alone, given, options, _with_written(alone, found, after))
+            verdicts, why = _verdicts(alone.module, given, options, outputs), ""
         except HalfulpError as error:
             why = error.message
         yield JudgedOp(node.name, str(node.target), verdicts, why)

@@ -99,6 +99,7 @@ def _is_key(data: Any) -> bool:
 def _of_tensor(tensor: Any, what: str) -> npt.NDArray[Any]:
     torch: Any = sys.modules["torch"]
     refused = (
+        (tensor.is_meta, "has no values", "x with values, on the CPU"),
         (tensor.device.type != "cpu", f"is on the device {tensor.device}", "x.cpu()"),
         (tensor.layout is not torch.strided, f"has the layout {tensor.layout}", "x.to_dense()"),
         (tensor.is_quantized, f"is quantized ({tensor.dtype})", "x.dequantize(), or x.int_repr()"),
