@@ -372,7 +372,12 @@ def test_planted_faults_are_named_first(plant: Callable[[np.random.Generator], P
     given = dict(zip(columns, made.outputs, strict=True))
     operands = made.rows[: len(made.computation.inputs)]
     report = hu.check(Vectors(Recipe(made.computation)), given["result"], given["flags"], operands=operands)
-    assert (report.cause or "").startswith(made.name), str(report)
+    assert (report.cause or "").startswith((made.name, *ALSO.get(made.name, ()))), str(report)
+
+
+# bf16 has the exponents of f32 and 8 bits, so to round to 8 bits first is the same, and it has the expected flags by
+# itself.
+ALSO = {"double rounding through bf16 with the expected flags": ("results rounded twice, to 8 bits first",)}
 
 
 @pytest.mark.long
