@@ -571,6 +571,8 @@ class TwoRuns:
         if self._memory and not all(accesses_together(*version, settings) for version in (before, after)):
             self._together = None
         self._budget = _Budget(settings.max_steps)
+        self._most_steps = settings.max_steps
+        self._has_arrays = any(map(_on_arrays, before[1].walk()))
         # Consecutive inputs that were not supported, from the first on; -1 once one was. The reason of the last skip.
         self._refused = 0
         self._reason = ""
@@ -650,6 +652,8 @@ class TwoRuns:
         expected = one_lane((*before, *(buffer.load() for buffer in memory))), self.before.printed
         long = self._budget.is_long
         after, _ = self._carried(part, row, 10 * used)
+        # A step of the first version may compute a whole array, for which the second one takes a step per element.
+        long = long and (not self._has_arrays or 10 * used * _most_elements([*values, *before]) <= self._most_steps)
         if isinstance(after, Unsupported) or (isinstance(after, LimitExceeded) and not long):
             self._skip(after, "second version: ")
             return
@@ -726,6 +730,16 @@ def settled(version: Version, arguments: Sequence[Value], active: Mask, steps: i
             return found
     found.left = found.left | active
     return found
+
+
+def _on_arrays(op: Operation) -> bool:
+    """Tell whether one step of an op may compute many elements."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    return any(isinstance(type_, ty.TensorType | ty.VectorType) for type_ in types) or op.name.startswith("linalg.")
+
+
+def _most_elements(values: Sequence[Value | Buffer]) -> int:
+    return max((prod(value.shape) for value in values), default=1)
 
 
 def _of_rows(values: Sequence[Value], rows: npt.NDArray[np.intp], count: int) -> Ran:

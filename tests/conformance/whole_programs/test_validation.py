@@ -147,6 +147,27 @@ def test_a_loop_that_no_longer_ends_is_a_difference() -> None:
     assert compared(after, before).skipped.total() == 1
 
 
+def test_a_loop_over_what_an_op_computed_at_once_is_not_endless() -> None:
+    before = """func.func @f(%a: tensor<64xi8>) -> tensor<64xi8> {
+  %r = arith.addi %a, %a : tensor<64xi8>
+  return %r : tensor<64xi8>
+}"""
+    after = """func.func @f(%a: tensor<64xi8>) -> tensor<64xi8> {
+  %r = tensor.generate {
+  ^bb0(%i: index):
+    %x = tensor.extract %a[%i] : tensor<64xi8>
+    %y = arith.addi %x, %x : i8
+    tensor.yield %y : i8
+  } : tensor<64xi8>
+  return %r : tensor<64xi8>
+}"""
+    modules = hu.parse(before), hu.parse(after)
+    (pair,) = common_functions(*modules)
+    for steps, skipped, outcome in ((100, 3, Basis.NOTHING), (1000, 0, Basis.SAMPLES)):
+        report = compare(*modules, pair, Inputs(3, max_steps=steps))
+        assert (report.skipped.total(), report.basis) == (skipped, outcome)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message", "code"),
     [
