@@ -251,7 +251,7 @@ _OF_TOSA = """func.func private @f(%x: tensor<1xi8>) {
 _MARKER = "\n// -----\n"
 MLIR_VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
-_OF_OP = re.compile(r"(?<=: )'(?P<op>[\w.$-]+)' op ")
+_OF_OP = re.compile(r"(?<=: )(?:'(?P<op>[\w.$-]+)' op |operand #\d+ does not dominate this use)")
 _ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
 # Signals that end a program from outside: hang up, interrupt, kill (also by a lack of memory), terminate, CPU time.
 _FROM_OUTSIDE = (1, 2, 9, 15, 24)
@@ -432,11 +432,12 @@ class PassPipeline:
         try:
             self._run([], said[failed.end() :], "<stdin>")
         except PassFailure as error:
-            if error.kind == "refusal" and error.message == failure.message:
+            # A text in which an op comes before its operand is refused with another message.
+            if error.kind == "refusal" and (error.message == failure.message or rejected["op"] is None):
                 name, what = argument_of(failed) or failed["name"], failure.message[rejected.start() :]
                 notes = [] if failure.location is None else [(failure.location, "the pass put it in place of this op")]
                 message = f"{self.version}: the pass {name} made an invalid op: {what}"
-                where = f"{name}: {rejected['op']}"
+                where = f"{name}: {rejected['op'] or 'an operand'}"
                 return PassFailure(message, kind="invalid", where=where, guilty=name, notes=notes)
         return failure
 

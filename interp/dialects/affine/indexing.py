@@ -234,10 +234,11 @@ def linearize(op: Operation, settings: Settings) -> Function:
     ``disjoint``, or the first one that of the first element of the base.
     """
     count = len(operand_groups(op)[0])
-    weights = _weights(op, count)
-    expr: AffineExpr = Dimension(0) if count else AffineConstant(0)
-    for digit, weight in enumerate(weights, 1):
-        expr = add(times(expr, weight), Dimension(digit))
+    expr: AffineExpr = Dimension(count - 1) if count else AffineConstant(0)
+    stride: AffineExpr = AffineConstant(1)
+    for digit, weight in reversed(list(enumerate(_weights(op, count)))):
+        stride = times(weight, stride)  # poison if it overflows, even if the digit is 0
+        expr = add(times(Dimension(digit), stride), expr)
     step = _step(op, count, expr, settings)
     disjoint = isinstance(op.properties.get("disjoint"), UnitAttr)
     bounded = 0 < count == len(op.numbers("static_basis"))
@@ -274,16 +275,17 @@ def delinearize(op: Operation, settings: Settings) -> Function:
     bounded = 0 < len(op.results) == len(op.numbers("static_basis"))
 
     def split(run: Run, operands: Operands) -> tuple[Any, ...]:
-        if all(value.poison is None for value in operands):
+        if all(value.poison is None for value in operands[1:]):
             base = _base(op, operands[1:], settings)
             if bounded and base[0] <= 0:
                 raise undefined(op, "the first element of the base is not positive")
             if prod(base) >> (settings.index_width - 1) > 0:
                 raise undefined(op, "the product of the base overflows")
-            (given,) = numbers(op, operands[:1], settings)
-            if bounded and min(base) > 0 and not 0 <= given < prod(base):
-                outside = poisoned(op, run, settings, INDEX, "the index is outside of the base")
-                return (outside,) * len(steps)
+            if bounded and min(base) > 0 and operands[0].poison is None:
+                (given,) = numbers(op, operands[:1], settings)
+                if not 0 <= given < prod(base):
+                    outside = poisoned(op, run, settings, INDEX, "the index is outside of the base")
+                    return (outside,) * len(steps)
         return tuple(step.run(run, operands)[0] for step in steps)
 
     return split

@@ -612,6 +612,11 @@ def test_a_bound_of_the_first_digit_is_a_promise() -> None:
     for first, second, why in ((0, 3, "not positive"), (5, 0, "not positive"), (LARGE, 2, "product of the base")):
         with pytest.raises(hu.UndefinedBehavior, match=why):
             hu.run(BOUNDED, 4, first, second)
+        poison = BOUNDED.replace("{\n", "{\n  %y = ub.poison : index\n", 1).replace(
+            "delinearize_index %x", "delinearize_index %y"
+        )
+        with pytest.raises(hu.UndefinedBehavior, match=why):
+            hu.run(poison, 4, first, second)
 
 
 def test_digits_that_cannot_be() -> None:
@@ -628,6 +633,9 @@ def test_digits_that_cannot_be() -> None:
     assert (plain.item(), bool(lost.poisoned)) == (42, True)
     assert all(bool(value.poisoned) for value in hu.run(text.replace("FLAG", "disjoint"), 7))
     (huge, _) = hu.run(text.replace("FLAG", ""), 1 << 62)
+    assert huge.poisoned
+    # As the document says, the sum of the digits times products of the base: a product may overflow.
+    (huge, _) = hu.run(text.replace("FLAG [%x, %x] by (5)", "[%x, %x, %x] by (4294967296, 2147483648)"), 0)
     assert huge.poisoned
     lanes: Any = hu.run(text.replace("FLAG", "disjoint"), np.array([3, 7]), batch=True)[0]
     assert lanes.poisoned.tolist() == [False, True]
