@@ -338,7 +338,11 @@ class Examination:
         own = sorted(
             (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
         )
-        known = [*(one.causes[0] for one in own), *(cause for cause, *_ in self._leading)]
+        # Of causes that give the same rows, such as equal models, one leads, so that it leaves room for others.
+        distinct: dict[bytes, Cause] = {}
+        for one in own:
+            distinct.setdefault(one.gives.tobytes(), one.causes[0])
+        known = [*distinct.values(), *(cause for cause, *_ in self._leading)]
         leading = list(dict.fromkeys(known))[: LEADING // 2 if weak else LEADING]
         acting = dict(self._acting(trials[first if weak else TRIAL]))
         pairs = list(

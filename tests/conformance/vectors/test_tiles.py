@@ -248,6 +248,7 @@ FAULTS = (
 
 TWO_FAULTS = (
     ("mma.m1n1k8.f32.f16.f16", "custom:bits=20", {"bits": 18, "cut": "to_odd"}, "bits=18 and an accumulator with cut=to_odd"),
+    ("mma.m1n1k16.f32.e4m3.e4m3", "custom:group=8,bits=20,cut=to_odd", {"bits": 22, "cut": "toward_zero"}, "bits=22 and an accumulator with cut=toward_zero"),
     ("mma.m16n8k8.f32.f16.f16", "chip:turing", {"bits": 22, "rounding": "to_nearest_even"}, "bits=22 and an accumulator with rounding=to_nearest_even"),
     ("NV_MMA_SYNC_F32_16x8x16_F16", "chip:ampere", {"group": 4, "bits": 22}, "group=4 and an accumulator with bits=22"),
     ("MFMA_F32_16x16x16_F16", "chip:cdna3", {"guard": 3, "cut_sums": "toward_zero"}, "guard=3 and an accumulator with cut_sums=toward_zero"),
