@@ -87,7 +87,7 @@ def _function(name: str) -> Makes:
 
 
 def _float(name: str) -> Make:
-    return lambda e: floats.binary(name, e.format, _NEAREST, 0, e.profile)
+    return lambda e: floats.binary(name, e.format, _NEAREST, floats.NSZ, e.profile)  # of two zeros, either one is right
 
 
 def _compared(signed: int, unsigned: int, floating: int) -> Makes:
@@ -183,7 +183,7 @@ def _shift_right(op: Operation, settings: Settings) -> Kernel:
 def _multiply(op: Operation, settings: Settings) -> Kernel:
     element = _element(op, settings)
     if element.kind == "f":
-        product = floats.binary("multiply", element.format, _NEAREST, 0, element.profile)
+        product = floats.binary("multiply", element.format, _NEAREST, floats.NSZ, element.profile)
         return tosa.of_operands(product, lambda a, b, shift: (a, b))
     if element.kind != "i":
         raise unsupported(op, element.type)

@@ -131,9 +131,9 @@ def filled(shape: Sequence[int], type_: ty.Type, code: int) -> Value:
 
 
 def sum_kernel(op: Operation, element: Element) -> Kernel:
-    """Return the kernel of a sum in a type. Raises Unsupported."""
+    """Return the kernel of a sum in a type. Of two zeros, either one is right. Raises Unsupported."""
     if element.kind == "f":
-        return floats.binary("add", element.format, _NEAREST, 0, element.profile)
+        return floats.binary("add", element.format, _NEAREST, floats.NSZ, element.profile)
     if element.kind != "i":
         raise unsupported(op, element.type)
     return tosa.add(element.width)
@@ -142,7 +142,7 @@ def sum_kernel(op: Operation, element: Element) -> Kernel:
 def product_kernel(op: Operation, element: Element) -> Kernel:
     """Return the kernel of a product in a type; of integers the low bits. Raises Unsupported."""
     if element.kind == "f":
-        return floats.binary("multiply", element.format, _NEAREST, 0, element.profile)
+        return floats.binary("multiply", element.format, _NEAREST, floats.NSZ, element.profile)
     if element.kind != "i":
         raise unsupported(op, element.type)
     return integer.muli(element.width)

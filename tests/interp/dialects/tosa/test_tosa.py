@@ -627,3 +627,17 @@ def test_an_operand_without_a_rank_may_have_a_wrong_one() -> None:
     assert hu.run(convolved, np.ones((1, 1, 1, 1), np.float32), *ones)[0].item() == 2
     with pytest.raises(hu.UndefinedBehavior, match="the input has rank 2, not 4"):
         hu.run(convolved, np.ones((1, 1), np.float32), *ones)
+
+
+def test_either_zero_is_right_in_sums_and_products() -> None:
+    text = """func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<1xf32>) {
+      %s = "tosa.const"() {values = dense<0> : tensor<1xi8>} : () -> tensor<1xi8>
+      %0 = tosa.add %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %1 = tosa.mul %a, %b, %s : (tensor<2xf32>, tensor<2xf32>, tensor<1xi8>) -> tensor<2xf32>
+      %2 = tosa.reduce_sum %0 {axis = 0 : i32} : (tensor<2xf32>) -> tensor<1xf32>
+      return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<1xf32>
+    }"""
+    zero, one = np.array([-0.0, 1.0], np.float32), np.array([0.0, -1.0], np.float32)
+    got = hu.run(text, zero, one, track_open=True)
+    marks = [None if value.open is None else value.open.astype(bool).tolist() for value in got]
+    assert marks == [[True, True], [True, False], [True]]
