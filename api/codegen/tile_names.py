@@ -28,7 +28,7 @@ _WORDS: Mapping[str, str] = {
 }
 _TYPES = (*FORMATS, *(f"i{width}" for width in range(1, 65)))
 _NAME = re.compile(
-    r"(?P<unit>mma|wgmma|tcgen05|mfma)\.m(?P<m>\d{1,4})n(?P<n>\d{1,4})k(?P<k>\d{1,4})"
+    r"(?P<unit>mma|wgmma|tcgen05|mfma)\.m(?P<m>\d{1,4})n(?P<n>\d{1,4})k(?P<k>\d{1,9})"
     r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?:\.(?P<c>(?!ue)\w+))?(?:\.(?P<scale>ue\w+)\.block(?P<block>\d{1,3}))?"
 )
 _ATTRIBUTE = re.compile(r"#iree_gpu\.(?:virtual_)?mma_layout<\s*(\w+)\s*(?:,.*)?>")
@@ -51,7 +51,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     if kind in KINDS:
         return _of_kind(kind, a_type, b_type)
     if a_type is not None or b_type is not None:
-        raise InputError(f"'{kind}' has its own element types: leave out a_type and b_type")
+        raise InputError(f"'{kind}' has its own element types: leave out the types of A and B")
     found = _NAME.fullmatch(kind)
     if found is None:
         near = did_you_mean(kind, KINDS)
@@ -63,7 +63,10 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     if not shape[0] or not shape[1]:
         raise InputError(f"'{kind}' has no elements: M is {shape[0]}, and N is {shape[1]}")
     if not 0 < shape[2] <= _MOST_K or (scale and (not block or shape[2] % block)):
-        raise InputError(f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}")
+        raise InputError(
+            f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}",
+            hint=f"give 1 to {_MOST_K:,} elements{', in whole blocks' if scale else ''}",
+        )
     for name, narrow in (("A", a), ("B", b), ("C", c)):
         if not _fits(narrow, d):
             raise InputError(f"'{kind}': {name}'s {narrow} has values that D's type {d} does not have")

@@ -19,7 +19,7 @@ from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, put, write, 
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
 from halfulp.command.records import coded_record, number_record
-from halfulp.command.values import array_of_file, naming, profile_named, properties_of
+from halfulp.command.values import array_of_file, naming, profile_named, properties_of, types_in
 from halfulp.described import argument, first_given, flag, option, profile_option, repeated
 from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.dot import explain_dot, operand_codes
@@ -30,7 +30,7 @@ from halfulp.fp_formats.spelling import bit_fields
 from halfulp.inputs import write_file
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import InputError, are_given
 from halfulp.interp.values.coerce import as_type
 from halfulp.number_reader import MODES, format_of
 from halfulp.running import TraceKeywords, run_options
@@ -77,7 +77,11 @@ class ExplainArguments:
     )
     random_bits: int | None = option("N", "the number of random bits, 1 to 64 (default: infinitely many)", type=int)
     profile: str = profile_option()
-    source: str | None = option("TYPE", "the type that a cast converts from (default: f64, or i64)", name="--from")
+    source: str | None = option(
+        "TYPE[,TYPE...]",
+        "the type that a cast converts from (default: f64, or i64), or one type for each operand",
+        name="--from",
+    )
     channel: int | None = option("N", "the channel of a quantised type with several scales, counted from 0", type=int)
     attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property of the op: fastmath=nnan predicate=olt")
     plot: str | None = option("FILE", "also draw the rounding, to a file .svg or .png (needs matplotlib)")
@@ -219,17 +223,22 @@ def _explain_op(words: list[str], arguments: ExplainArguments, profile: Profile,
         raise InputError(f"the type is missing: write halfulp explain {op} f32 OPERAND...")
     with naming("<type>", rest[0], sources):
         type_ = as_type(rest[0])
-    source = None
-    if arguments.source is not None:
-        with naming("<from>", arguments.source, sources):
-            source = as_type(arguments.source)
+    source, operands = None, rest[1:]
+    given = [] if arguments.source is None else types_in(arguments.source)
+    for spelling in reversed(given):
+        with naming("<from>", spelling, sources):
+            source = as_type(spelling)
+    if len(given) > 1:
+        if len(given) != len(operands):
+            raise InputError(f"--from={arguments.source} has {len(given)} types, but {are_given(len(operands))}")
+        operands = [f"{type_}={operand}" for type_, operand in zip(given, operands, strict=True)]
     properties = properties_of(op, arguments.attr, sources)
     if arguments.rounding is not None:
         properties["rounding"] = arguments.rounding
     types = keywords_of(signature_of(op), type_, source)
     drawn = {"random": arguments.random, "bits": arguments.random_bits}
     how = {**types, **drawn, "profile": profile, "channel": arguments.channel}
-    return hu.explain_op(op, *rest[1:], **how, **properties)
+    return hu.explain_op(op, *operands, **how, **properties)
 
 
 # --- explain dot ------------------------------------------------------------------------------------------------------

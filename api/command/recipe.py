@@ -9,7 +9,7 @@ from typing import Any
 
 from halfulp.codegen.tile_names import names_tile
 from halfulp.command.execution import Sources, read
-from halfulp.command.values import grid_of, naming, profile_named, properties_of, source_of_bits
+from halfulp.command.values import grid_of, naming, profile_named, properties_of, source_of_bits, types_in
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.recipe import Recipe
@@ -21,18 +21,6 @@ from halfulp.interp.ir.types import Type
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import Profile
-
-
-def types_in(text: str) -> list[str]:
-    """Split types at the commas that stand outside of brackets."""
-    types, depth = [""], 0
-    for character in text:
-        depth += (character in "<{[(") - (character in ">}])")
-        if character == "," and not depth:
-            types.append("")
-        else:
-            types[-1] += character
-    return [spelling.strip() for spelling in types]
 
 
 def _types(type: str | None, source: str | None, sources: Sources) -> tuple[Any, Any]:

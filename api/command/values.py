@@ -373,6 +373,18 @@ def source_of_bits(spelling: str) -> str:
         raise InputError(f"--random={spelling}: {error}") from None
 
 
+def types_in(text: str) -> list[str]:
+    """Split types at the commas that stand outside of brackets."""
+    types, depth = [""], 0
+    for character in text:
+        depth += (character in "<{[(") - (character in ">}])")
+        if character == "," and not depth:
+            types.append("")
+        else:
+            types[-1] += character
+    return [spelling.strip() for spelling in types]
+
+
 def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
     """Return the properties that ``--attr`` gives, by name. A name alone is true; a value that is not a keyword of an
     enum is an MLIR attribute.
