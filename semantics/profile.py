@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from halfulp.fp_formats import policy
-from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.aliases import asking, did_you_mean, with_hint
 from halfulp.fp_formats.policy import Choice, FloatChoices, FloatPolicy, Rounding
 
 _ROUNDINGS = {
@@ -401,14 +401,15 @@ _ROWS: dict[str, dict[str, str]] = {
 def _row(name: str) -> dict[str, str]:
     if name not in _ROWS:
         message = f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}"
-        raise ValueError(with_hint(message, did_you_mean(str(name), _ROWS)))
+        longer = [each for each in _ROWS if str(name) and each.startswith(str(name))]
+        raise ValueError(with_hint(message, did_you_mean(str(name), _ROWS) or asking(longer)))
     return _ROWS[name]
 
 
 def _unknown(field: str) -> str:
-    """Quote the name of a field that does not exist, and list the existing fields."""
-    message = f"{field!r}; the fields are {', '.join(PROFILE_FIELDS)}"
-    return with_hint(message, did_you_mean(field, PROFILE_FIELDS))
+    """Quote the name of a field that does not exist, and suggest the nearest field, or list all fields."""
+    hint = did_you_mean(field, PROFILE_FIELDS)
+    return with_hint(repr(field) if hint else f"{field!r}; the fields are {', '.join(PROFILE_FIELDS)}", hint)
 
 
 PROFILES: Mapping[str, Profile] = MappingProxyType({name: Profile(name=name, base=name) for name in _ROWS})

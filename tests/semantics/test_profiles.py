@@ -191,6 +191,10 @@ def test_every_value_of_every_field_is_accepted_and_others_are_not() -> None:
         Profile(base="no such profile")
     with pytest.raises(ValueError, match="there is no field 'no_such_field'; the fields are nan_result, "):
         as_profile("spec,no_such_field=1")
+    with pytest.raises(ValueError, match=r"there is no field 'program_roundig' \(did you mean `program_rounding`\?\)"):
+        as_profile("spec,program_roundig=stochastic")
+    with pytest.raises(ValueError, match=r"unknown profile 'cuda'; .* \(did you mean `cuda-sat`\?\)"):
+        as_profile("cuda")
     with pytest.raises(ValueError, match="'denormals' is not field=value"):
         as_profile("spec,denormals")
     assert {*NAMES, "mlir22-runtime", "mlir22-expand"} <= set(PROFILES)
