@@ -309,11 +309,23 @@ SLICES = ("static_offsets", "static_sizes", "static_strides")
 
 
 def number_as_operand(draft: Draft) -> None:
-    """Let an operand have an offset, a size or a stride of a slice. The type of a part is then dynamic."""
+    """Let operands have offsets, sizes or strides of a slice: one, or several. The type of a part is then dynamic."""
     op = draft.some(lambda op: op.name in {"tensor.extract_slice", "tensor.insert_slice"})
+    which = draft.rng.randrange(3)
+    for done in range(draft.choice((1, 1, 2, 3))):
+        try:
+            op = _with_number_as_operand(draft, op, which)
+        except Unfit:
+            if not done:
+                raise
+            return
+
+
+def _with_number_as_operand(draft: Draft, op: Operation, which: int) -> Operation:
+    """Let an operand have one number of a list of `SLICES`. Return the op, or the one in its place."""
     segments = op.properties["operandSegmentSizes"]
     assert isinstance(segments, at.DenseArrayAttr)
-    counts, which = list(segments.values), draft.rng.randrange(3)
+    counts = list(segments.values)
     listed = op.properties[SLICES[which]]
     assert isinstance(listed, at.DenseArrayAttr)
     numbers = list(listed.values)
@@ -325,12 +337,11 @@ def number_as_operand(draft: Draft) -> None:
     size, numbers[axis] = numbers[axis], DYNAMIC
     op.properties[SLICES[which]] = at.DenseArrayAttr(listed.element, tuple(code & ((1 << 64) - 1) for code in numbers))
     op.properties["operandSegmentSizes"] = at.DenseArrayAttr(ty.I32, tuple(counts))
-    if which == 1:
-        _with_dynamic_part(draft, op, size)
+    return _with_dynamic_part(draft, op, size) if which == 1 else op
 
 
-def _with_dynamic_part(draft: Draft, op: Operation, size: int) -> None:
-    """Make one axis of the part of a slice dynamic: one of those of a size."""
+def _with_dynamic_part(draft: Draft, op: Operation, size: int) -> Operation:
+    """Make one axis of the part of a slice dynamic: one of those of a size. Return the op, or the one in its place."""
     part = op.operands[0] if op.name == "tensor.insert_slice" else op.results[0]
     shape = list(ty.shape_of(part.type) or ())
     shape[draft.choice([axis for axis, each in enumerate(shape) if each == size])] = None
@@ -338,12 +349,13 @@ def _with_dynamic_part(draft: Draft, op: Operation, size: int) -> None:
     new = replace(part.type, shape=tuple(shape))
     if op.name == "tensor.insert_slice":
         op.operands[0] = put_before(op, new_op("tensor.cast", [part], [new])).results[0]
-        return
+        return op
     made = Operation(op.name, op.definition, op.operands, [new], dict(op.properties))
     put_before(op, made)
     cast = put_before(op, new_op("tensor.cast", made.results, [part.type]))
     draft.replace(part, cast.results[0])
     rewrite.drop(op)
+    return made
 
 
 # --- casts and complex numbers ----------------------------------------------------------------------------------------

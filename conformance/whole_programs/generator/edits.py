@@ -428,7 +428,32 @@ def casts(draft: Draft) -> None:
     op = draft.some(numeric_operands)
     number = draft.choice(numeric_operands(op))
     value = op.operands[number]
-    element = ty.element_type(value.type)
+    if isinstance(value.type, ty.ShapedType) and not isinstance(value.type, ty.VectorType | ty.TensorType):
+        raise Unfit
+    other, (first, second) = _pair_of_casts(draft, ty.element_type(value.type))
+    between = put_before(op, new_op(first, [value], [ty.with_element(value.type, other)])).results[0]
+    op.operands[number] = put_before(op, new_op(second, [between], [value.type])).results[0]
+
+
+def cast_inside(draft: Draft) -> None:
+    """Put two casts on the way to an input of an op with a body: one of the whole tensor, and one in the body."""
+    op = draft.some(lambda op: op.name in ("linalg.generic", "linalg.map"))
+    inputs = [n for n, each in enumerate(op.operands[:-1]) if isinstance(each.type, ty.TensorType)]
+    number = draft.choice(inputs)
+    value, block = op.operands[number], op.regions[0].blocks[0]
+    if number >= len(block.arguments) or not block.operations:
+        raise Unfit
+    argument = block.arguments[number]
+    element = argument.type
+    other, (first, second) = _pair_of_casts(draft, element)
+    op.operands[number] = put_before(op, new_op(first, [value], [ty.with_element(value.type, other)])).results[0]
+    cast = put_before(block.operations[0], new_op(second, [argument], [element]))
+    argument.type = other
+    draft.replace(argument, cast.results[0], but=cast)
+
+
+def _pair_of_casts(draft: Draft, element: ty.Type) -> tuple[ty.Type, tuple[str, str]]:
+    """Return an element type of another width, and the names of a cast to it and of one back."""
     if isinstance(element, ty.FloatType):
         others, pair = (*FLOATS, *OTHER_FLOATS), ("arith.extf", "arith.truncf")
     elif isinstance(element, ty.IntegerType):
@@ -439,12 +464,9 @@ def casts(draft: Draft) -> None:
     else:
         raise Unfit
     other = as_type(draft.choice([each for each in others if width_of(as_type(each)) != width_of(element)]))
-    if isinstance(value.type, ty.ShapedType) and not isinstance(value.type, ty.VectorType | ty.TensorType):
-        raise Unfit
     if not isinstance(element, ty.IndexType) and width_of(other) < width_of(element):
         pair = (pair[1], pair[0])
-    between = put_before(op, new_op(pair[0], [value], [ty.with_element(value.type, other)])).results[0]
-    op.operands[number] = put_before(op, new_op(pair[1], [between], [value.type])).results[0]
+    return other, pair
 
 
 def _is_plain(op: Operation) -> bool:
@@ -564,6 +586,7 @@ EDITS: Mapping[Edit, float] = {
     optional_operand: 1.5,
     under_mask: 1.5,
     casts: 1,
+    cast_inside: 0.5,
     there_and_back: 2,
     other_read: 1.5,
     other_write: 0.7,
