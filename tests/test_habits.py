@@ -1,6 +1,7 @@
 """The habits of the repository: subjects of commits, hooks, the workflow and the forms for issues."""
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -85,6 +86,42 @@ def test_hooks_are_local() -> None:
         program, *words = hook["entry"].split()
         assert program == ".venv/bin/python"
         assert words[:2] == ["-m", "ruff"] or (ROOT / words[0]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("base", "files", "options", "code", "compared"),
+    [
+        ("before", "", "", 1, ["b.mlir"]),
+        ("0" * 40, "", "", 1, ["a.mlir", "b.mlir", "sub/c.mlir"]),  # the first push of a branch
+        ("", "", "", 1, ["a.mlir", "b.mlir", "sub/c.mlir"]),  # started by hand
+        ("", "a.mlir sub/c.mlir", "", 0, ["a.mlir", "sub/c.mlir"]),
+        ("", "sub/c.mlir", "--require-all", 3, ["sub/c.mlir"]),
+    ],
+)
+def test_the_action_compares_the_files_that_changed(
+    base: str, files: str, options: str, code: int, compared: list[str], tmp_path: Path
+) -> None:
+    (script,) = (step["run"] for step in parsed(ROOT / "action.yml")["runs"]["steps"] if "env" in step)
+    repository, programs = tmp_path / "repository", tmp_path / "bin"
+    (repository / "sub").mkdir(parents=True)
+    programs.mkdir()
+    (programs / "halfulp").write_text(
+        '#!/bin/sh\necho "$2"\ncase $2 in b.mlir) exit 1;; sub/*) exit 3;; esac\n', encoding="utf-8"
+    )
+    (programs / "halfulp").chmod(0o755)
+    git = ["git", "-C", str(repository), "-c", "user.name=x", "-c", "user.email=x@localhost"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for name in ("a.mlir", "sub/c.mlir", "b.mlir"):
+        if name == "b.mlir":
+            subprocess.run([*git, "tag", "before"], check=True)
+        (repository / name).touch()
+        subprocess.run([*git, "add", name], check=True)
+        subprocess.run([*git, "commit", "-qm", name], check=True)
+    given = {"BASE": base, "FILES": files, "PIPELINE": "p", "MLIR": "24", "OPTIONS": options, "REPORTS": "reports"}
+    environment = {**os.environ, **given, "PATH": f"{programs}:{os.environ['PATH']}"}
+    command = ["bash", "-eo", "pipefail", "-c", script]
+    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (code, compared, "")
 
 
 def test_the_workflow_runs_all_parts_on_the_oldest_and_the_newest_version() -> None:
