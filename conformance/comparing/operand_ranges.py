@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.fp_formats.formats import Codes, Mask
@@ -103,6 +104,49 @@ def operand_range(case: OpCase, place: int) -> OperandRange | None:
     """Return the range of an operand, by its place; None if the op does not limit its operand."""
     found = _RANGES.get(case.op, {}).get(place)
     return None if found is None else found(case, place)
+
+
+def near_halves(case: OpCase, columns: Sequence[Codes], bits: npt.NDArray[np.uint64]) -> tuple[Codes, ...]:
+    """Return operands of an op that scales, such as rescale. In a quarter of the rows, the value is at the middle
+    between two results or next to it, because other values are almost never there. Operands of other ops stay.
+
+    ``bits``: a random word for each row. Only a multiplier with few bits has results exactly in the middle, so half of
+    these rows have a power of two.
+    """
+    if case.op not in ("tosa.apply_scale", "tosa.rescale"):
+        return tuple(columns)
+    found = tuple(np.array(codes) for codes in columns)
+    widths, properties = case.operand_widths, dict(case.properties)
+    unsigned, unsigned_result = (bool(properties.get(f"{which}_unsigned")) for which in ("input", "output"))
+    width = width_of(case.result_types[0]) or 0
+    least, most = _ends(widths[0], unsigned)
+    for row in np.flatnonzero(bits % 4 == 0):
+        word = int(bits[row]) >> 2
+        if word & 1:
+            found[1][row] = 1 << widths[1] - 2
+        multiplier, shift = int(found[1][row]), int(found[2][row])
+        zeros = [
+            _number(int(codes[row]), widths[k], unsigned if k == 3 else unsigned_result)
+            for k, codes in enumerate(found[3:], 3)
+        ] or [0, 0]
+        ends = (end - zeros[1] for end in _ends(width, unsigned_result))
+        reach = ((end - zeros[0]) * multiplier >> shift for end in (least, most))
+        (low, lowest), (high, highest) = zip(ends, reach, strict=True)
+        low, high = max(low, lowest), min(high, highest)
+        if multiplier and low <= high:
+            result = low + (word >> 3) % (high - low + 1)
+            value = ((2 * result + 1) << shift - 1) // multiplier + (0, 1, -1, 0)[word >> 1 & 3] + zeros[0]
+            if least <= value <= most:
+                found[0][row] = value & (1 << widths[0]) - 1
+    return found
+
+
+def _ends(width: int, unsigned: bool) -> tuple[int, int]:
+    return (0, (1 << width) - 1) if unsigned else (-1 << width - 1, (1 << width - 1) - 1)
+
+
+def _number(code: int, width: int, unsigned: bool) -> int:
+    return code if unsigned or not code >> width - 1 else code - (1 << width)
 
 
 ATTEMPTS = 8

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.comparing.operand_ranges import mostly_defined, operand_range
+from halfulp.conformance.comparing.operand_ranges import mostly_defined, near_halves, operand_range
 from halfulp.conformance.vectors import testfloat_levels
 from halfulp.conformance.vectors.intermediate import Dice, ModelCase, model_case_of
 from halfulp.conformance.vectors.models.functions import hardest
@@ -214,6 +214,9 @@ ROUNDING_STREAM = 1 << 40
 REDRAWN_STREAM = 1 << 41
 """The Philox stream that says which rows keep their undefined behaviour."""
 
+HALVES_STREAM = 1 << 42
+"""The Philox stream of values in the middle between two results."""
+
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 
 
@@ -276,16 +279,16 @@ def rows_of_types(
 def redrawn_rows(case: OpCase, seed: int, rows: Callable[[int], Rows]) -> Rows:
     """Return rows of an op of TOSA that violate a condition of the specification in a small part only.
 
-    A row with undefined behaviour is drawn again, except for one in sixteen. The rows of other ops stay as they are.
+    A row with undefined behaviour is drawn again, except for one in sixteen. Of an op that scales, a quarter of the
+    rows decides how it rounds. The rows of other ops stay as they are.
     ``rows``: the rows of a seed.
     """
     first = rows(seed)
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         again = words(seed, REDRAWN_STREAM, start, stop - start) & np.uint64(15) != 0
-        return mostly_defined(
-            case, first.make(start, stop), again, lambda attempt: rows(seed ^ attempt << 59).make(start, stop)
-        )
+        columns = near_halves(case, first.make(start, stop), words(seed, HALVES_STREAM, start, stop - start))
+        return mostly_defined(case, columns, again, lambda attempt: rows(seed ^ attempt << 59).make(start, stop))
 
     return replace(first, make=make) if case.op.startswith("tosa.") else first
 

@@ -524,6 +524,14 @@ def scaled(row: tuple[int, ...], widths: Sequence[int], wide: bool, unsigned: bo
     return fits and -(1 << 31) <= result + signed[4] < 1 << 31
 
 
+def exact_halves(row: tuple[int, ...], widths: Sequence[int], unsigned: bool, result: str) -> bool | None:
+    """Tell whether a row has a result below zero; None if it is not in the middle between two results in the range."""
+    signed = [code - (code >> width - 1 << width) for code, width in zip(row, widths, strict=True)]
+    product, half = (row[0] - row[3] if unsigned else signed[0] - signed[3]) * row[1], 1 << row[2] - 1
+    inside = abs((product >> row[2]) + signed[4]) < 1 << int(result[1:]) - 1
+    return product < 0 if inside and product % (2 * half) == half else None
+
+
 @pytest.mark.parametrize(("operands", "result", "wide", "unsigned"), SCALINGS)
 def test_operands_of_rescale_are_mostly_defined(
     operands: tuple[str, ...], result: str, wide: bool, unsigned: bool
@@ -542,6 +550,8 @@ def test_operands_of_rescale_are_mostly_defined(
         assert good >= 1940, (level, good)
         assert all(top <= row[1] < 2 * top or row[1] in (0, 1, top - 1) for row in numbers)
         assert {row[2] for row in numbers} == set(range(2, 63))
+        down = [exact_halves(row, case.operand_widths, unsigned, result) for row in numbers]
+        assert min(down.count(True), down.count(False)) >= (20 if operands[0] in ("i32", "i48") else 4), (level, down)
         others = {"i8": range(256), "i16": (0, 1 << 15) if unsigned else (0,)}
         assert all(row[3] in others.get(operands[3], (0,)) for row in numbers)
     sample = sampled_inputs(case, 4000)
