@@ -794,12 +794,11 @@ def log_softmax(call: Call) -> Sequence[Expected]:
 
 @np.errstate(all="ignore")
 def logsumexp(call: Call) -> Sequence[Expected]:
-    """Return max + log Σ exp(x - max)."""
+    """Return max + log Σ exp(x - max), which is the maximum if that is infinite."""
     x, axes, keep = call.band("self"), axes_of(call), bool(call["keepdim"])
-    top = np.max(x.mid, axis=axes, keepdims=True)
-    found = (x - Band(top, np.zeros(()), x.digits)).exp(EXP_ULPS).sum(axes, True).log(2) + Band(
-        top, np.zeros(()), x.digits
-    )
+    largest = np.max(x.mid, axis=axes, keepdims=True)
+    top = Band(largest, np.zeros(()), x.digits)
+    found = ((x - top).exp(EXP_ULPS).sum(axes, True).log(2) + top).where(~np.isinf(largest), top)
     return [Within(found if keep else found.apply(lambda a: np.squeeze(a, axes)), "approximation")]
 
 
@@ -892,12 +891,13 @@ def attention_backward(call: Call) -> Sequence[Expected]:
         raise NotJudged("dropout or groups of heads")
     weights, scale = _weights(call, query, key)
     low = {"bfloat16": 2.0**-8, "float16": 2.0**-11}.get(call.dtype.name, 0.0)
+    tiny = 2.0**-25 if call.dtype.name == "float16" else 0.0  # half a subnormal number
 
     def turned(x: Band) -> Band:
         return x.apply(lambda a: np.swapaxes(a, -1, -2))
 
     def product(one: Band, other: Band) -> Band:  # the first factor is rounded to the type of the tensors
-        return multiplied(one.within((low + 64 * one.unit) * one.size), other)
+        return multiplied(one.within((low + 64 * one.unit) * one.size + tiny), other)
 
     inner = (grad * out).sum(-1, True)
     slopes = weights * (multiplied(grad, turned(value)) - inner)

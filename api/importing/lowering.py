@@ -303,6 +303,8 @@ def from_onnx(
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
         raise InputError(f"the importer of {lower} cannot read {name}: {reason.strip()}")
     model: Any = import_module("onnx").load(name)
+    if to != "stablehlo" or by_iree:
+        _refuse_cuts(model, name)
     text = _without_wrong_ops(_located(done.printed, model), name)
     module = lowered_by_iree(text, name) if by_iree else lowered_by_torch_mlir(text, name, "onnx", to)
     _name_tensors(module, model)
@@ -357,6 +359,22 @@ def _without_wrong_ops(text: str, name: str) -> str:
         )
 
     return _DEPTH.sub(by_depth, text)
+
+
+def _refuse_cuts(model: Any, name: str) -> None:
+    """Raise Unsupported for a Pad with a negative size, which linalg drops if the sizes add to 0."""
+    numpy_of = import_module("onnx.numpy_helper").to_array
+    values = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            values[node.output[0]] = node.attribute[0].t
+        if node.op_type == "Pad" and len(node.input) > 1 and node.input[1] in values:
+            sizes = numpy_of(values[node.input[1]])
+            if (sizes < 0).any():
+                raise Unsupported(
+                    f"{name}: torch-mlir lowers the Pad {node.name!r} with the negative sizes {sizes.tolist()} wrongly",
+                    hint="leave out to=…, or write the negative part as a slice, x[:, 1:], and export the model again",
+                )
 
 
 _OPERATOR = re.compile(r' = torch\.operator "onnx\.(\w+)"')

@@ -9,9 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 import logging
-import os
 import re
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, redirect_stderr
@@ -25,9 +23,22 @@ import numpy.typing as npt
 
 from halfulp.conformance.oracles.mlir_opt import find_bindings
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
-from halfulp.importing.common import INSTALL, OWN, as_printed, name_arguments, name_constants, require
+from halfulp.importing.common import INSTALL, as_printed, name_arguments, name_constants, require
+from halfulp.importing.torch_graphs import (
+    MODEL,
+    all_frames,
+    decompositions,
+    end_slices,
+    mark_places,
+    marked,
+    of_user,
+    place_of,
+    refuse_mixed,
+    refuse_random,
+    sized_by_numbers,
+)
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr
-from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, quoted
+from halfulp.interp.ir.base import FileLineCol, Location, quoted
 from halfulp.interp.ir.errors import (
     HalfulpError,
     InputError,
@@ -100,7 +111,9 @@ def lowered_by_torch_mlir(text: str, name: str, source: Literal["torch", "onnx"]
             done = tool.finished([f"--pass-pipeline=builtin.module({passes})", "--mlir-print-debuginfo"], text, SECONDS)
         except OracleError as error:
             kind = LimitExceeded if error.kind == "hang" else Unsupported
-            raise kind(f"torch-mlir cannot lower {name} to {to}: {error}") from None
+            said = (error.said or "").strip().rpartition("\n")[2]  # of a traceback, the error itself
+            why = f"it failed with {said}" if said and "Traceback" in str(error) else error
+            raise kind(f"torch-mlir cannot lower {name} to {to}: {why}") from None
         if done.code:
             raise _failure(done.said, name, to)
         return done.printed
@@ -117,7 +130,7 @@ def lowered_by_torch_mlir(text: str, name: str, source: Literal["torch", "onnx"]
         left = re.search(r"torch\.(?:aten|prim|operator)\S*", printed)
         raise _without_lowering(name, to, f"no pass lowers '{left[0] if left else error.op}'") from None
     _read_after_loops(module)
-    return as_printed(module, _of_user)
+    return as_printed(module, of_user)
 
 
 _OWN_OP = re.compile(r"= tm_tensor\.")
@@ -147,7 +160,7 @@ def _failure(said: str, name: str, to: str) -> HalfulpError:
     message, _, rest = message.partition(" that was explicitly marked illegal")
     if operator := _OPERATOR.search(rest):
         message = f"failed to legalize operation '{operator[1]}'"
-    file = _marked(found["file"])[1] if found and found["line"] else _UNKNOWN
+    file = marked(found["file"])[1] if found and found["line"] else _UNKNOWN
     file = name if file == _STDIN else file
     location = FileLineCol(file, int(found["line"]), 1) if found and file != _UNKNOWN else None
     return _without_lowering(name, to, message, location)
@@ -165,111 +178,6 @@ def _without_lowering(name: str, to: str, message: str, location: Location | Non
         hint=f"try {others}, write the op with others, or compute it outside of the program",
     )
 
-
-# --- locations --------------------------------------------------------------------------------------------------------
-#
-# torch-mlir writes the lines of a trace as locations, and no names. The importer gets the name of the module of torch
-# as a part of the name of the file, and here it becomes a name around the place.
-
-_MARK = "\x1f"
-"""What separates the path of a module of torch from the path of the file."""
-
-
-def _marked(file: str) -> tuple[str, str]:
-    """Return the path of a module of torch and the file that are in the name of a file."""
-    module, mark, path = file.replace("\\1F", _MARK).rpartition(_MARK)
-    return (module, path) if mark else ("", file)
-
-
-def _of_user(location: Location) -> Location:
-    """Return a location with the name of the module of torch around it."""
-    if isinstance(location, NameLoc):
-        return NameLoc(location.name, _of_user(location.child))
-    if isinstance(location, CallSiteLoc):
-        callee, caller = _of_user(location.callee), _of_user(location.caller)
-        if isinstance(callee, NameLoc):  # the name belongs to the whole
-            return NameLoc(callee.name, CallSiteLoc(callee.child, caller))
-        return CallSiteLoc(callee, caller)
-    if isinstance(location, FileLineCol):
-        module, path = _marked(location.file)
-        place = FileLineCol(path, location.line, max(location.column, 1))
-        return NameLoc(module, place) if module else place
-    return location
-
-
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
-
-
-def user_frames(trace: str, hidden: Sequence[str]) -> list[tuple[str, int]]:
-    """Return the files and lines of a stack trace, outermost first, without those in hidden folders. If all are hidden,
-    return the innermost one, which is not in torch's own machinery if there is another.
-    """
-    frames = [(file, int(line)) for file, line in _FRAME.findall(trace)]
-    found = [each for each in frames if not each[0].startswith(tuple(hidden))]
-    return found or [each for each in frames if not _MACHINERY.search(each[0])][-1:] or frames[-1:]
-
-
-_MACHINERY = re.compile(r"[/\\]torch[/\\](?:fx|export|utils|_\w+)[/\\.]")
-
-
-def _mark_places(program: Any) -> None:
-    """Leave only the user's frames in the stack traces of a program's nodes, and put the path of the module of torch
-    into the innermost.
-    """
-    torch: Any = import_module("torch")
-    hidden = (os.path.join(os.path.dirname(torch.__file__), ""), "torch/", OWN)
-    for node in program.graph.nodes:
-        frames = user_frames(node.meta.get("stack_trace") or "", hidden)
-        if not frames:
-            continue
-        modules = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values() if isinstance(path, str)]
-        module = modules[-1].removeprefix(_MODEL).removeprefix(".") if modules else ""
-        frames[-1] = (f"{module}{_MARK}{frames[-1][0]}" if module else frames[-1][0], frames[-1][1])
-        node.meta["stack_trace"] = "\n".join(f'File "{file}", line {line}, in f' for file, line in frames)
-
-
-_ONE_DTYPE = frozenset(
-    ("linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "bilinear", "convolution")
-).union(f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3))
-"""The ops whose operands must have the same dtype when they run, which torch.export does not always check."""
-
-
-def _refuse_mixed(program: Any, name: str) -> None:
-    """Raise TypeMismatch if a program has a product of operands of several dtypes, which torch-mlir would convert."""
-    for node in program.graph.nodes:
-        op = getattr(getattr(node.target, "_schema", None), "name", "").removeprefix("aten::")
-        operands = [each.meta["val"] for each in node.all_input_nodes] if op in _ONE_DTYPE else []
-        dtypes = dict.fromkeys(str(each.dtype).removeprefix("torch.") for each in operands if is_tensor(each))
-        if len(dtypes) > 1:
-            raise TypeMismatch(
-                f"{name}: torch computes {op} of operands of one dtype, not {', '.join(dtypes)}",
-                hint="convert them to one dtype; numbers of NumPy are float64 by default: x.astype(np.float32)",
-            )
-
-
-@contextmanager
-def _all_frames() -> Iterator[None]:
-    """Let torch keep all frames below that of halfulp in stack traces. By itself it keeps those of methods with the
-    name forward, so that a line of a function would be that of its caller.
-    """
-    tracer: Any = import_module("torch.fx.proxy").TracerBase
-    usual = getattr(tracer, _FILTER, None)
-    if usual is None:  # another version of torch
-        yield
-        return
-
-    def below(self: Any, frames: Any) -> Any:
-        own = [k for k, frame in enumerate(frames) if frame.filename == __file__]
-        return traceback.StackSummary.from_list(frames[own[-1] + 1 :]) if own else usual(self, frames)
-
-    setattr(tracer, _FILTER, below)
-    try:
-        yield
-    finally:
-        setattr(tracer, _FILTER, usual)
-
-
-_FILTER = "_filter_traceback_frames"
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 
@@ -400,9 +308,6 @@ def _check_result(result: Any, f: Any) -> None:
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
-_MODEL = "model"
-"""The name of the user's module inside of the module that is exported."""
-
 
 @dataclass(frozen=True)
 class Written:
@@ -532,7 +437,7 @@ def exported(
             raise
         raise Unsupported(
             f"torch-mlir cannot lower {name} to {to}: the size of the result of {sized.target} is known only in a run",
-            location=_place_of(sized),
+            location=place_of(sized),
             hint=_SIZES,
         ) from error
     if not result_types(find_entry(module)):
@@ -582,7 +487,7 @@ def _traced(f: Any, args: Sequence[Any], dynamic_shapes: Any) -> tuple[Any, list
         def __init__(self) -> None:
             super().__init__()
             if is_module:
-                setattr(self, _MODEL, f)
+                setattr(self, MODEL, f)
 
         def forward(self, *tensors: Any) -> tuple[Any, ...]:
             return call(*tensors)
@@ -640,7 +545,7 @@ def _explained() -> Iterator[None]:
     """
     torch: Any = import_module("torch")
     try:
-        with torch.no_grad(), _all_frames(), _quiet():
+        with torch.no_grad(), all_frames(), _quiet():
             yield
     except HalfulpError:
         raise
@@ -680,35 +585,6 @@ _NOTES = (
 """Notes on errors of torch.export, by a part of their names or texts."""
 
 
-def _refuse_random(program: Any, name: str) -> None:
-    """Raise Unsupported if an op of a program draws random numbers: TOSA would have constants for them."""
-    torch: Any = import_module("torch")
-    for node in program.graph.nodes:
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            raise Unsupported(
-                f"{name} draws random numbers by {node.target}",
-                location=_place_of(node),
-                hint="call eval() of a module with dropout, or make the numbers an argument",
-            )
-
-
-def _sized_by_numbers(program: Any) -> Any:
-    """Return the first node of a program with a size that only a run knows; None if there is none."""
-    unbacked = import_module("torch.fx.experimental.symbolic_shapes").free_unbacked_symbols
-    for node in program.graph.nodes:
-        values = node.meta.get("val")
-        for each in values if isinstance(values, list | tuple) else [values]:
-            if is_tensor(each) and unbacked(each.size()):
-                return node
-    return None
-
-
-def _place_of(node: Any) -> Location | None:
-    """Return the place of a node in the user's file, as `_mark_places` left it."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    return FileLineCol(_marked(frames[-1][0])[1], int(frames[-1][1]), 1) if frames else None
-
-
 def _is(spec: Any, kind: str) -> bool:
     """Tell whether an input or output of a program is a tensor of a kind."""
     return spec.kind.name == kind and type(spec.arg).__name__ == "TensorArgument"
@@ -725,7 +601,7 @@ def _imported(
     ir: Any = import_module("torch_mlir.ir")
     dialect: Any = import_module("torch_mlir.dialects.torch")
     tensors = {
-        key.removeprefix(_MODEL + "."): tensor
+        key.removeprefix(MODEL + "."): tensor
         for key, tensor in (*program.state_dict.items(), *program.constants.items())
         if is_tensor(tensor)
     }
@@ -733,11 +609,12 @@ def _imported(
         constants = {key: as_array(tensor, key) for key, tensor in tensors.items()}
     except RuntimeError as error:  # a tensor of the trace, without storage
         raise Unsupported(f"torch.export cannot trace the gradients in {name}", hint=_GRADIENTS) from error
-    _refuse_mixed(program, name)  # decompositions convert the operands
+    refuse_mixed(program, name)  # decompositions convert the operands
     with _explained():
-        program = program.run_decompositions(fx.get_decomposition_table())
-    _mark_places(program)
-    _refuse_random(program, name)
+        program = program.run_decompositions(fx.get_decomposition_table() | decompositions())
+    mark_places(program)
+    end_slices(program)
+    refuse_random(program, name)
     places, written = _rearranged(program, names, weights, assigned)
     context = ir.Context()
     dialect.register_dialect(context)
@@ -747,7 +624,7 @@ def _imported(
     except (NotImplementedError, AssertionError, ValueError, TypeError) as error:
         raise Unsupported(f"torch-mlir cannot import {name}: {error or type(error).__name__}") from error
     first = {key: tensors[key] for key in places}
-    return made.module.operation.get_asm(enable_debug_info=True), constants, first, written, _sized_by_numbers(program)
+    return made.module.operation.get_asm(enable_debug_info=True), constants, first, written, sized_by_numbers(program)
 
 
 def _rearranged(
@@ -757,7 +634,7 @@ def _rearranged(
     arguments. Return the names of these weights, and what is written.
     """
     signature = program.graph_signature
-    target = {id(each): (each.target or "").removeprefix(_MODEL + ".") for each in signature.input_specs}
+    target = {id(each): (each.target or "").removeprefix(MODEL + ".") for each in signature.input_specs}
     kinds = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
     held = {target[id(each)]: each for each in signature.input_specs if any(_is(each, kind) for kind in kinds)}
     given = [each.arg.name for each in signature.input_specs if _is(each, "USER_INPUT")]
@@ -766,10 +643,10 @@ def _rearranged(
     own = [each for each in outputs if each.kind.name == "USER_OUTPUT"]
     own, news = own[: len(own) - len(assigned)], own[len(own) - len(assigned) :]
     changed = {each.target: each for each in outputs if each.kind.name.endswith("_MUTATION")}
-    state = {key.removeprefix(_MODEL + "."): each for key, each in changed.items() if key not in given}
+    state = {key.removeprefix(MODEL + "."): each for key, each in changed.items() if key not in given}
     state |= dict(zip(assigned, news, strict=True))
     # The order of the state: that of state_dict(), then what is not in it.
-    saved = {key.removeprefix(_MODEL + "."): None for key in program.state_dict}
+    saved = {key.removeprefix(MODEL + "."): None for key in program.state_dict}
     order = list(saved | dict.fromkeys((*held, *state)))
     last = [(Written(key), state[key]) for key in order if key in state]
     last += [(Written(names[k], k), changed[each]) for k, each in enumerate(given) if each in changed]

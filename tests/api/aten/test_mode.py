@@ -549,3 +549,22 @@ def test_no_sample_of_torch_itself_is_unexplained(dtype: str, monkeypatch: pytes
             unexplained += [str(each) for each in seen.unexplained]
     assert unexplained == []
     assert judged > 400
+
+
+@TORCH
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_powers_of_one_number_and_sums_of_no_numbers(dtype: str) -> None:
+    """torch rounds a single exponent to the type of the tensor, in some kernels; log Σ exp of -inf is -inf."""
+    kind = getattr(torch(), dtype)
+    for size in (1, 7, 64):
+        x = torch().linspace(1e-4, 9, size).to(kind)
+        with hu.torch_mode() as seen:
+            for number in (0.9, 2.3, -0.1):
+                torch().pow(x, number)
+                torch().pow(abs(number), x)
+        assert seen.first is None
+    x = torch().full((2, 3), float("-inf")).to(kind)
+    x[0, 0] = 1
+    with hu.torch_mode() as seen:
+        torch().logsumexp(x, 1)
+    assert [op.verdict.kind for op in seen.ops] == ["equal"]

@@ -758,6 +758,11 @@ def test_ops_that_torch_mlir_computes_wrongly_are_refused(tmp_path: Path) -> Non
     path = of_one_node(tmp_path / "m.onnx", signature, 'DepthToSpace<blocksize = 2, mode = "CRD">(x)')
     with pytest.raises(hu.Unsupported, match="CRD wrongly, and the channels are open"):
         hu.from_onnx(path)
+    signature = "(float[3] x) => (float[3] y) <int64[2] pads = {1, -1}>"
+    path = of_one_node(tmp_path / "m.onnx", signature, "Pad(x, pads)")
+    with pytest.raises(hu.Unsupported, match=r"with the negative sizes \[1, -1\] wrongly"):
+        hu.from_onnx(path, to="linalg")
+    assert hu.run(hu.from_onnx(path), np.float32([1, 2, 3]))[0].tolist() == [0, 1, 2]
 
 
 WEIGHTS = """

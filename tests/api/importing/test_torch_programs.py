@@ -13,7 +13,7 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.oracles import mlir_opt
 from halfulp.importing import torch_programs
-from halfulp.importing.torch_programs import user_frames
+from halfulp.importing.torch_graphs import user_frames
 from halfulp.interp.ir.base import NameLoc, file_position
 
 TORCH = [pytest.mark.torch, pytest.mark.torch_mlir, pytest.mark.filterwarnings("ignore")]
@@ -330,6 +330,21 @@ def test_batch_norm_in_training(to: Any) -> None:
     assert (mean, variance, batches) == ([1, 2], [1.5, 4.5], 1)
     assert [each.training for each in net] == [True, False]
     assert hu.compare(net, x, bounds="tosa" if to == "tosa" else None).different == 0
+
+
+@applied(*TORCH)
+@pytest.mark.parametrize("to", [*DIALECTS, "tosa"])
+def test_paddings_that_cut_and_slices_to_the_end(to: Any) -> None:
+    """linalg of torch-mlir drops a padding whose sizes add to 0, and StableHLO runs out of memory at slices."""
+
+    def f(x: Any, y: Any) -> Any:
+        out = x.clone()
+        out[1:] = y
+        return torch().nn.functional.pad(x, (1, -1), value=9.0), out
+
+    x, y = np.float32([1, 2, 3]), np.float32([7, 8])
+    found = hu.run(hu.from_torch(f, x, y, to=to), x, y)
+    assert [value.tolist() for value in found] == [[9, 1, 2], [1, 7, 8]]
 
 
 @applied(*TORCH)
