@@ -106,15 +106,17 @@ def operand_range(case: OpCase, place: int) -> OperandRange | None:
     return None if found is None else found(case, place)
 
 
+SCALE = ("tosa.apply_scale", "tosa.rescale")
+"""The ops that multiply by a scale and round."""
+
+
 def near_halves(case: OpCase, columns: Sequence[Codes], bits: npt.NDArray[np.uint64]) -> tuple[Codes, ...]:
-    """Return operands of an op that scales, such as rescale. In a quarter of the rows, the value is at the middle
-    between two results or next to it, because other values are almost never there. Operands of other ops stay.
+    """Return operands of an op of `SCALE`. In a quarter of the rows, the value is at the middle between two results or
+    next to it, because other values are almost never there.
 
     ``bits``: a random word for each row. Only a multiplier with few bits has results exactly in the middle, so half of
     these rows have a power of two.
     """
-    if case.op not in ("tosa.apply_scale", "tosa.rescale"):
-        return tuple(columns)
     found = tuple(np.array(codes) for codes in columns)
     widths, properties = case.operand_widths, dict(case.properties)
     unsigned, unsigned_result = (bool(properties.get(f"{which}_unsigned")) for which in ("input", "output"))

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.comparing.operand_ranges import mostly_defined, near_halves, operand_range
+from halfulp.conformance.comparing.operand_ranges import SCALE, mostly_defined, near_halves, operand_range
 from halfulp.conformance.vectors import testfloat_levels
 from halfulp.conformance.vectors.intermediate import Dice, ModelCase, model_case_of
 from halfulp.conformance.vectors.models.functions import hardest
@@ -279,18 +279,27 @@ def rows_of_types(
 def redrawn_rows(case: OpCase, seed: int, rows: Callable[[int], Rows]) -> Rows:
     """Return rows of an op of TOSA that violate a condition of the specification in a small part only.
 
-    A row with undefined behaviour is drawn again, except for one in sixteen. Of an op that scales, a quarter of the
-    rows decides how it rounds. The rows of other ops stay as they are.
+    A row with undefined behaviour is drawn again, except for one in sixteen. The rows of other ops stay as they are.
     ``rows``: the rows of a seed.
     """
     first = rows(seed)
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         again = words(seed, REDRAWN_STREAM, start, stop - start) & np.uint64(15) != 0
-        columns = near_halves(case, first.make(start, stop), words(seed, HALVES_STREAM, start, stop - start))
-        return mostly_defined(case, columns, again, lambda attempt: rows(seed ^ attempt << 59).make(start, stop))
+        return mostly_defined(
+            case, first.make(start, stop), again, lambda attempt: rows(seed ^ attempt << 59).make(start, stop)
+        )
 
     return replace(first, make=make) if case.op.startswith("tosa.") else first
+
+
+def _with_halves(case: OpCase, seed: int, rows: Rows) -> Rows:
+    """Return the rows, some of which decide how the op rounds if it scales: see `near_halves`."""
+
+    def make(start: int, stop: int) -> tuple[Codes, ...]:
+        return near_halves(case, rows.make(start, stop), words(seed, HALVES_STREAM, start, stop - start))
+
+    return replace(rows, make=make) if case.op in SCALE else rows
 
 
 def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int | None = None) -> Rows:
@@ -303,7 +312,11 @@ def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int
     if type_ is None:
         if level in ("exhaustive", "random"):
             return rows_of_types(case.operand_types, level, seed, count)
-        return redrawn_rows(case, seed, lambda seed: rows_of_types(case.operand_types, level, seed, count, case))
+
+        def drawn(seed: int) -> Rows:
+            return _with_halves(case, seed, rows_of_types(case.operand_types, level, seed, count, case))
+
+        return redrawn_rows(case, seed, drawn)
     match level:
         case "1" | "2":
             return first(corner_rows(case, type_, 1 if level == "1" else 2, seed), count)
