@@ -178,11 +178,31 @@ def _row(shaped: _Shaped, rng: random.Random) -> str:
     )
 
 
+def _vector(shaped: _Shaped, rng: random.Random) -> str:
+    """A tensor is read as a vector, and written again; a mask may leave out elements of the one or of the other."""
+    element = ty.element_type(shaped.type)
+    vector, mask = (f"vector<{'x'.join(map(str, shaped.sizes))}x{each}>" for each in (element, ty.I1))
+    masked = rng.choice(("", "", "read", "write"))
+    kept = [rng.randint(0, size) for size in shaped.sizes]
+    first = [0] * len(kept) if 0 in kept else kept  # a constant mask that is empty along one axis is so along all
+    indices = ", ".join(["%c"] * len(shaped.sizes))
+    bounds = ", ".join(["true"] * len(shaped.sizes))
+    masks = {name: ", %m" if name == masked else "" for name in ("read", "write")}
+    return (
+        f"%c = arith.constant 0 : index\n%p = arith.constant {'1.0' if isinstance(element, ty.FloatType) else 1}"
+        f" : {element}\n%m = vector.constant_mask {first} : {mask}\n"
+        f"%y = vector.transfer_read %x[{indices}], %p{masks['read']} {{in_bounds = [{bounds}]}}"
+        f" : {shaped.type}, {vector}\n"
+        f"%r = vector.transfer_write %y, %x[{indices}]{masks['write']} {{in_bounds = [{bounds}]}}"
+        f" : {vector}, {shaped.type}"
+    )
+
+
 _Way = Callable[[_Shaped, random.Random], str]
 
 WAYS: Mapping[str, Sequence[_Way]] = {
     "vector": (_split, _join, _turned, _part, _row),
-    "tensor": (_split, _join, _dynamic, _part),
+    "tensor": (_split, _join, _dynamic, _part, _vector),
     "memref": (_split, _join, _dynamic),
 }
 """By the kind of a type: ways to other types and back."""
