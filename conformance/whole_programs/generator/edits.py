@@ -228,6 +228,8 @@ def _with_types(attribute: at.Attribute, retype: rewrite.Retype, renumber: Calla
             if ty.shape_of(new) != ty.shape_of(old) and not attribute.splat:
                 raise Unfit
             elements = ty.element_type(old), ty.element_type(new)
+            if None in map(element_width, elements):
+                raise Unfit
             sizes = tuple(size or 0 for size in ty.shape_of(old) or ())
             given = codes_to_ints(attribute.codes, width_of(elements[0]))
             made = [_converted(code, *elements) for code in given]

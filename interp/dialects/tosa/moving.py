@@ -535,9 +535,17 @@ def places_of(op: Operation, indices: Value, size: int) -> Any:
     return places
 
 
+def _check_ranks(op: Operation, indices: Value, *values: Value) -> None:
+    """Raise UndefinedBehavior for operands of unknown rank that turn out to have another one."""
+    check_rank(op, "tensor of indices", indices, 2)
+    for value in values:
+        check_rank(op, "tensor of values", value, 3)
+
+
 def _gather(op: Operation, settings: Settings) -> Function:
     def gather(run: Run, operands: Operands) -> tuple[Any, ...]:
         values, indices = operands
+        _check_ranks(op, indices, values)
         places = places_of(op, indices, values.shape[1])
         made = checked(op, (*places.shape, values.shape[2]), settings)
         batch = np.arange(len(places))[:, np.newaxis]
@@ -580,6 +588,7 @@ def _scattered(op: Operation) -> str | None:
 def _scatter(op: Operation, settings: Settings) -> Function:
     def scatter(run: Run, operands: Operands) -> tuple[Any, ...]:
         values, indices, given = operands
+        _check_ranks(op, indices, values, given)
         places = places_of(op, indices, values.shape[1])
         for batch, row in enumerate(np.sort(places, axis=1)):
             twice = row[1:][row[1:] == row[:-1]]
@@ -614,6 +623,7 @@ def _row_gather(op: Operation, settings: Settings) -> Function:
         rows = int(count.bits.view(np.int32).reshape(-1)[0])
         if count.poison is not None or rows < 1:
             raise undefined(op, f"row_count is {rows}, but must be positive")
+        _check_ranks(op, indices, *values)
         first = places_of(op, indices, values[0].shape[1] - rows + 1)
         places = (first[:, :, np.newaxis] + np.arange(rows)).reshape(len(first), -1)
         index = np.arange(len(places))[:, np.newaxis], places

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass, patterns
 from halfulp.conformance.whole_programs.generator import mutated
 from halfulp.conformance.whole_programs.generator.draft import Draft
-from halfulp.conformance.whole_programs.generator.edits import EDITS, Edit
+from halfulp.conformance.whole_programs.generator.edits import EDITS, Edit, other_element
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
 from halfulp.conformance.whole_programs.generator.kinds import SEEDS, ops_of, programs_from
 from halfulp.conformance.whole_programs.generator.mutated import Mutants, Seed, mutant, programs_of
@@ -96,6 +97,18 @@ def test_each_edit_makes_other_programs_that_are_valid(edit: Edit) -> None:
         assert text_of(module) == before, "the program itself was changed"
         made.discard(before)
     assert len(made) >= 3, made
+
+
+def test_constants_of_complex_numbers_keep_their_type() -> None:
+    text = """func.func @f(%x: tensor<2xi32>) -> (tensor<2xcomplex<i32>>, tensor<2xi32>) {
+  %c = arith.constant dense<[(1, 2), (3, 4)]> : tensor<2xcomplex<i32>>
+  %y = arith.addi %x, %x : tensor<2xi32>
+  return %c, %y : tensor<2xcomplex<i32>>, tensor<2xi32>
+}"""
+    module = parse_module(text, "<test>")
+    for seed in range(9):
+        with suppress(Unfit):
+            other_element(Draft(module, random.Random(seed)))
 
 
 def test_a_changed_program_is_what_its_text_says_and_depends_on_the_seed() -> None:

@@ -678,3 +678,18 @@ def test_either_zero_is_right_in_sums_and_products() -> None:
     got = hu.run(text, zero, one, track_open=True)
     marks = [None if value.open is None else value.open.astype(bool).tolist() for value in got]
     assert marks == [[True, True], [True, False], [True]]
+
+
+def test_operands_of_unknown_rank_are_checked() -> None:
+    text = """func.func @f(%v: tensor<*xi32>, %i: tensor<*xi32>, %g: tensor<*xi32>) -> tensor<*xi32> {
+      %0 = tosa.OP : (TYPES) -> tensor<*xi32>
+      return %0 : tensor<*xi32>
+    }"""
+    wide, flat, one = np.zeros((1, 2, 1), np.int32), np.zeros((1, 1), np.int32), np.zeros((), np.int32)
+    for call, count in (("scatter %v, %i, %g", 3), ("gather %v, %i", 2)):
+        program = text.replace("OP", call).replace("TYPES", ", ".join(["tensor<*xi32>"] * count))
+        assert hu.run(program, wide, flat, wide[:, :1])[0].shape in {(1, 2, 1), (1, 1, 1)}
+        with pytest.raises(hu.UndefinedBehavior, match="indices has rank 0, not 2"):
+            hu.run(program, wide, one, wide)
+        with pytest.raises(hu.UndefinedBehavior, match="values has rank 0, not 3"):
+            hu.run(program, one, flat, wide)
