@@ -28,7 +28,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.refinement import Verdict, judged
 from halfulp.conformance.whole_programs.arguments import Arguments, Domain, Part, every_code, is_dynamic, trip_counts
-from halfulp.conformance.whole_programs.generator.grower import NAME
+from halfulp.conformance.whole_programs.generator.grower import MOST_BYTES, NAME
 from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.two_runs import BATCH_STEPS, Version, settled
 from halfulp.conformance.whole_programs.validation import bounding_arguments
@@ -158,7 +158,7 @@ class SharedRuns:
 
     def __init__(self, seed: int, max_steps: int) -> None:
         self._seed = seed
-        self._settings = Settings(max_steps=max_steps, write=silent, track_open=True)
+        self._settings = Settings(max_steps=max_steps, max_bytes=MOST_BYTES, write=silent, track_open=True)
         self._codes: dict[_Key, _Code] = {}
         self._epoch = -1
         self._renew()

@@ -224,6 +224,7 @@ class Inputs:
     assumptions: tuple[Assumption, ...] = ()
     given: Arguments | None = None
     max_steps: int = MAX_STEPS
+    max_bytes: int = Settings.max_bytes
     unknown: UnknownFunctions | None = None
     samples: bool = False
     ordinary: bool = False
@@ -332,7 +333,7 @@ def compare(
     try:
         if second is None:
             raise InputError(f"@{name} has no body in the second version", location=first.location)
-        settings = Settings(profile, vscale=inputs.vscale, max_steps=inputs.max_steps)
+        settings = Settings(profile, vscale=inputs.vscale, max_steps=inputs.max_steps, max_bytes=inputs.max_bytes)
         versions = (before, first), (after, second)
         unknown = inputs.unknown if any(is_uninterpreted(*version) for version in versions) else None
         made = inputs.of(first, samples=unknown is not None)

@@ -243,6 +243,9 @@ RECENT = 8
 NAME = "f"
 """The name of the public function of each program."""
 
+MOST_BYTES = 1 << 22
+"""The largest size of a value of such a program: what is compared element by element takes many times the memory."""
+
 
 @dataclass(frozen=True)
 class RandomFunction:

@@ -17,7 +17,7 @@ from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
 from halfulp.conformance.whole_programs.generator.functions import random_functions
-from halfulp.conformance.whole_programs.generator.grower import RandomFunction
+from halfulp.conformance.whole_programs.generator.grower import MOST_BYTES, RandomFunction
 from halfulp.conformance.whole_programs.generator.mutated import SEED_STEPS, Mutants, Seed, programs_of
 from halfulp.conformance.whole_programs.generator.structured import structured_functions
 from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
@@ -169,7 +169,7 @@ def inputs_of(module: Module, seed: int, kind: ProgramKind) -> Inputs:
     types = {type(value.type) for op in module.walk() for value in (*op.operands, *op.results)}
     tensor_inputs = kind.tensor_inputs if ty.TensorType in types else 0
     count = kind.memory_inputs if ty.MemRefType in types else tensor_inputs or kind.inputs
-    return Inputs(count, seed, max_steps=kind.max_steps, samples=kind.samples)
+    return Inputs(count, seed, max_steps=kind.max_steps, max_bytes=MOST_BYTES, samples=kind.samples)
 
 
 def ops_of(module: Module) -> Counter[str]:

@@ -12,7 +12,7 @@ import pytest
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.tool import PassPipeline
-from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass, patterns
+from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, compare, fuzz_pass, patterns
 from halfulp.conformance.whole_programs.generator import mutated
 from halfulp.conformance.whole_programs.generator.draft import Draft
 from halfulp.conformance.whole_programs.generator.edits import EDITS, Edit, other_element
@@ -20,6 +20,7 @@ from halfulp.conformance.whole_programs.generator.grower import RandomFunction, 
 from halfulp.conformance.whole_programs.generator.kinds import SEEDS, ops_of, programs_from
 from halfulp.conformance.whole_programs.generator.mutated import Mutants, Seed, mutant, programs_of
 from halfulp.conformance.whole_programs.rewrite import drop
+from halfulp.conformance.whole_programs.validation import Basis
 from halfulp.interp.ir.errors import HalfulpError, InputError, VerifyError
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
@@ -97,6 +98,19 @@ def test_each_edit_makes_other_programs_that_are_valid(edit: Edit) -> None:
         assert text_of(module) == before, "the program itself was changed"
         made.discard(before)
     assert len(made) >= 3, made
+
+
+def test_large_values_are_not_compared() -> None:
+    text = """func.func @f() -> tensor<?xi8> {
+  %n = arith.constant 100000000 : index
+  %x = arith.constant 1 : i8
+  %0 = tensor.splat %x[%n] : tensor<?xi8>
+  return %0 : tensor<?xi8>
+}"""
+    modules = [parse_module(each, "<test>") for each in (text, text.replace("1 : i8", "2 : i8"))]
+    found = compare(*modules, seed=1)
+    assert found.basis is Basis.NOTHING
+    assert found.skipped == {"a value of type 'tensor<?xi8>' takes 100000000 bytes; the limit is 4194304": 1}
 
 
 def test_constants_of_complex_numbers_keep_their_type() -> None:
