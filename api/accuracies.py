@@ -21,6 +21,7 @@ from halfulp.conformance.accuracy.implementations import (
     Implementation,
     codes_of,
     implementation,
+    names_library,
 )
 from halfulp.conformance.accuracy.programs import ProgramAccuracy, measured_programs
 from halfulp.conformance.accuracy.questions import CHUNK, Chosen, Question, chosen_arguments, question
@@ -221,7 +222,7 @@ def _tool(name: str) -> ProgramOracle | TensorRunner:
 def _implementation(against: str | os.PathLike[str] | Callable[..., Any], seconds: float) -> Implementation:
     """Return a file of results, or the implementation that a name or a function stands for."""
     named = os.fspath(against) if isinstance(against, os.PathLike) else against
-    if isinstance(named, str) and os.path.isfile(named):
+    if isinstance(named, str) and os.path.isfile(named) and not names_library(named):
         return RecordedResults(named)
     return implementation(named, seconds)
 

@@ -505,9 +505,10 @@ class Library:
 
 def library_named(spelling: str, seconds: float = SECONDS) -> Library:
     """Return the library of ``PATH:SYMBOL`` or ``PATH:SYMBOL:FORM``. Raises ValueError for another form."""
-    path, symbol, *rest = spelling.split(":")
-    form = rest[0] if rest else "float"
-    if not symbol or form not in FORMS or len(rest) > 1:
+    path, _, rest = spelling.partition(":")
+    symbol, colon, form = rest.partition(":")
+    form = form if colon else "float"
+    if not symbol or form not in FORMS:
         raise ValueError(f"{spelling}: write {path}:SYMBOL, {path}:SYMBOL:codes or {path}:SYMBOL:array")
     return Library(path, symbol, form, seconds)
 
@@ -586,6 +587,12 @@ NAMES: tuple[str, ...] = (*_ARRAYS, *(name for name in ORACLES if name not in {*
 LIBRARIES = (".so", ".dylib", ".dll")
 
 
+def names_library(against: str) -> bool:
+    """Tell whether a text names a shared library, with or without a function of it."""
+    path = against.partition(":")[0]
+    return bool(os.path.basename(path).partition(".so")[1]) or path.endswith(LIBRARIES)
+
+
 def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) -> Implementation:
     """Return the implementation that ``against`` names.
 
@@ -600,13 +607,12 @@ def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) 
         return _ARRAYS[against]()
     if against in NAMES or (equals and head in TAKES_ARGUMENT):
         return ByOracle(against)
-    path, colon, _ = against.partition(":")
-    if colon and (os.path.basename(path).partition(".so")[1] or path.endswith(LIBRARIES)):
+    if names_library(against):
         try:
             return library_named(against, seconds)
         except ValueError as error:
             raise InputError(str(error)) from None
-    if colon:
+    if ":" in against:
         return named_function(against)
     others = "a library's symbol ./lib.so:expf, a Python function module:function, or a file, but it does not exist"
     hint = did_you_mean(against, NAMES)

@@ -255,6 +255,7 @@ def test_values_go_in_and_out_where_there_is_no_dtype() -> None:
         (("sigmoid", "f32", "numpy"), Unsupported, "numpy has no function for sigmoid"),
         (("sigmoid", "f32", "mlir-native"), Unsupported, "MLIR has no op for sigmoid|mlir-opt-22"),
         (("exp", "f32", "./no.so:expf"), Unsupported, "no.so does not exist"),
+        (("exp", "f32", "./no.so"), InputError, r"write \./no\.so:SYMBOL, "),
         (("exp", "f32", "./no.so:expf:form"), InputError, "no.so:SYMBOL:codes"),
         (("exp", "f32", "halfulp_has_no_such:f"), InputError, "No module named"),
         (("exp", "f32", "math:f"), InputError, "has no attribute 'f'"),
