@@ -282,7 +282,7 @@ def test_the_command(command: Command) -> None:
     (("{}", "--type=f32"), 2, "--type cannot be used with a program"),
     (("{}", "--against=nobody"), 2, "unknown oracle 'nobody'"),
     (("{}", "--input=1", "--input=2"), 2, "@softmax"),
-    (("exp", "--type=f16"), 2, "missing --type and --against"),
+    (("exp", "--type=f16"), 2, "missing --against: a function"),
     (("exp", "--type=f16", "--against=numpy", "--input=1"), 2, "--input can be used only with a program"),
     (("missing.mlir",), 2, "cannot read 'missing.mlir'"),
 )
