@@ -536,7 +536,7 @@ class PassPipeline:
         """Name in a crash the pass that ran: the passes run once more, and print the module before each. No pass is
         named if a signal came from outside, or if mlir-opt crashes on the program without passes, too.
         """
-        if failure.kind != "crash":
+        if failure.kind != "crash" or failure.guilty:
             return failure
         try:
             self.tool.finished(

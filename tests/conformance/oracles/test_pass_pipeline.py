@@ -177,6 +177,7 @@ def test_a_crash_names_the_pass_that_ran(fake: Fake, dumps: list[str], named: st
     among = pipeline.apply_all([GOOD, GOOD])[0]
     assert isinstance(among, PassFailure)
     assert (among.guilty, str(pipeline.blamed(among, GOOD))) == ("", str(failure))
+    assert pipeline.blamed(failure, GOOD) is failure
 
 
 def in_a_pass(said: str, signal: str) -> str:
