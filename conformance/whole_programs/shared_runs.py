@@ -170,7 +170,7 @@ class SharedRuns:
     def judged(self, programs: Sequence[tuple[Operation, str, str]]) -> list[Known]:
         """Judge programs: the function, and the texts of its module before and after a pass.
 
-        If an op ends in an internal error, no program is judged: the run of each alone shows which one has the op.
+        What an op gives that ends in an internal error is not known: the run of the program alone shows the error.
         """
         if len(self._nodes) > MOST_OPS:
             self._renew()
@@ -300,7 +300,11 @@ class SharedRuns:
                 shapes = () if flat else tuple(_shape(each, number) for each, number in node.operands)
                 groups[(*(flat or node.text), node.inputs if flat is None else flat, shapes)].append(node)
             for group in groups.values():
-                self._run(group)
+                try:
+                    self._run(group)
+                except Exception:  # an internal error: the run of each program alone shows it
+                    self._codes[_compiled_as(group[0])] = _Code()
+                    self._run(group)
 
     def _run(self, nodes: Sequence[_Node]) -> None:
         """Run ops of the same text together."""

@@ -225,6 +225,8 @@ def _extract(op: Operation, operands: tuple[int, ...], settings: Settings) -> Co
                     outside,
                 )
             places.append(index.bits.astype(np.intp))
+        if over and not indices:  # it has an axis for each dimension already, as all points have
+            return (Value(type_, source.bits, source.poison, source.open, source.origins),)
         rank = part.space.lead + len(part.space.order)
         if over:
             places.insert(0, np.arange(source.shape[0]).reshape(-1, *(1,) * (rank - 1)))
