@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
@@ -29,6 +29,7 @@ import numpy as np
 from halfulp.conformance.comparing.refinement import Verdict, judged
 from halfulp.conformance.whole_programs.arguments import Arguments, Domain, Part, every_code, is_dynamic, trip_counts
 from halfulp.conformance.whole_programs.generator.grower import MOST_BYTES, NAME
+from halfulp.conformance.whole_programs.points import MOVED, Axes, generic_of, inverse, moved, moved_text, on_tensors
 from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.two_runs import BATCH_STEPS, Version, settled
 from halfulp.conformance.whole_programs.validation import bounding_arguments
@@ -73,6 +74,9 @@ _OUTSIDE = re.compile(r'memref<|!llvm\.|"func\.call|"llvm\.|"vector\.print|"func
 """What does not run op by op."""
 _SILENT = re.compile(r'!llvm\.|"llvm\.|"vector\.print|"func\.call_indirect|resource<')
 """What is left to `validation.compare`."""
+
+_CHOOSES = frozenset({"arith.select"})
+"""Ops that are elementwise, too, if their operands have one shape."""
 
 _OP_NAME = re.compile(r'"([\w$]+\.[\w$.-]+)"\(')
 
@@ -119,12 +123,13 @@ class _Key(NamedTuple):
 @dataclass(eq=False)
 class _Code:
     """An op of a given text, compiled as a function of its operands of these types. ``step``: that of an elementwise
-    op. Neither ``version`` nor ``step``: it cannot run.
+    op; ``constant``: the value of one without operands. Without all three, it cannot run.
     """
 
     types: Sequence[ty.Type] = ()
     version: Version | None = None
     step: ElementwiseStep | None = None
+    constant: Value | None = None
 
 
 @dataclass(eq=False)
@@ -149,8 +154,23 @@ _Ref = tuple[_Node, int]
 
 @dataclass(frozen=True)
 class _Program:
+    """``ops``: those of the text. ``nodes``: those that run."""
+
+    ops: list[_Node]
     nodes: list[_Node]
     returned: list[_Ref]
+
+
+class _Pair(NamedTuple):
+    first: _Program
+    second: _Program
+    arguments: list[_Node]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the second program returns what the first one does, and has no op that this has not."""
+        one, two = self.first, self.second
+        return one.returned == two.returned and set(one.nodes).issuperset(two.nodes)
 
 
 class SharedRuns:
@@ -183,16 +203,16 @@ class SharedRuns:
 
     def _judged(self, programs: Sequence[tuple[Operation, str, str]]) -> list[Known]:
         pairs = [self._pair(*program) for program in programs]
-        waiting = [pair for pair in pairs if pair is not None and not _is_same(*pair)]
-        self._evaluate(node for pair in waiting for one in pair for node in one.nodes)
+        waiting = [pair for pair in pairs if pair is not None and not pair.is_same]
+        self._evaluate(node for pair in waiting for one in (pair.first, pair.second) for node in one.nodes)
         return [
-            self._whole(*program) if pair is None else self._known(program[0], *pair)
+            self._whole(*program) if pair is None else self._known(program[0], pair)
             for program, pair in zip(programs, pairs, strict=True)
         ]
 
     # --- reading ---
 
-    def _pair(self, function: Operation, before: str, after: str) -> tuple[_Program, _Program] | None:
+    def _pair(self, function: Operation, before: str, after: str) -> _Pair | None:
         if _OUTSIDE.search(before) or _OUTSIDE.search(after):
             return None
         try:
@@ -204,7 +224,7 @@ class SharedRuns:
         if one is None or two is None or len(one.returned) != len(two.returned):
             return None
         same = all(a.types[i] == b.types[j] for (a, i), (b, j) in zip(one.returned, two.returned, strict=True))
-        return (one, two) if same else None
+        return _Pair(one, two, arguments) if same and arguments is not None else None
 
     def _arguments(self, function: Operation) -> list[_Node] | None:
         types = argument_types(function)
@@ -246,31 +266,77 @@ class SharedRuns:
                 env["%" + name.lstrip("%")] = node, 0
         elif arguments:
             return None
+        ops: list[_Node] = []
         nodes: list[_Node] = []
-        while start < len(lines):
-            first = start
-            if lines[start].endswith("({"):
-                start += 1
-                while not lines[start].startswith("    })"):
-                    start += 1
-            start += 1
-            op = _OP.fullmatch(lines[first][4:] if start == first + 1 else "\n".join(lines[first:start])[4:])
-            if op is None:
-                return None
-            name, count, what, operands, rest = op.groups()
+        for name, count, what, operands, rest in _ops(lines[start:], 4):
             refs = [env[each] for each in operands.split(", ")] if operands else []
             if what == "func.return":
-                return _Program(nodes, refs)
-            if start > first + 1:
+                return _Program(ops, nodes, refs)
+            made: list[_Ref] | None = None
+            if "({" in rest:
+                if what == "linalg.generic":
+                    made = self._points(rest, refs, env, nodes)
                 rest, inner = _canonical(rest, env)
                 refs += inner
             node = self._node(what, rest, tuple(refs))
-            nodes.append(node)
-            if name is not None:
-                if count is None:
-                    env[name] = node, 0
-                else:
-                    env |= {f"{name}#{k}": (node, k) for k in range(int(count))}
+            ops.append(node)
+            if made is None:
+                nodes.append(node)
+                env |= _named(name, count, node)
+            else:
+                env |= zip(_names(name, count), made, strict=True)
+        return None
+
+    def _points(
+        self, rest: str, operands: Sequence[_Ref], env: dict[str, _Ref], nodes: list[_Node]
+    ) -> list[_Ref] | None:
+        """Add the ops of a `Generic` to ``nodes``, and return its results; None if it runs as a whole."""
+        inputs = tuple([node.types[number] for node, number in operands])
+        generic = generic_of(rest, inputs, _signature(rest)[1])
+        if generic is None:
+            return None
+        made: list[_Node] = []
+
+        def over_space(ref: _Ref, axes: Axes, shape: str) -> _Ref:
+            text = moved_text(axes, shape, _type(ref))
+            if text is None:
+                return ref
+            made.append(self._node(MOVED, text, (ref,)))
+            return made[-1], 0
+
+        points = {
+            name: over_space(ref, axes, generic.shape)
+            for name, ref, axes in zip(generic.arguments, operands, generic.axes, strict=True)
+            if f"{name}," in generic.used or f"{name})" in generic.used
+        }
+        around = dict(env)
+        for result, count, what, given, own in _ops(generic.body, 6):
+            names = given.split(", ") if given else []
+            if what != "linalg.yield" and points.keys().isdisjoint(_VALUE.findall(own) if "({" in own else names):
+                # The same for all points.
+                refs, inner = [around[each] for each in names], list[_Ref]()
+                if "({" in own:
+                    own, inner = _canonical(own, around)
+                node = self._node(what, own, (*refs, *inner))
+                made.append(node)
+                around |= _named(result, count, node)
+                continue
+            if any(each not in points and "<" in _type(around[each]) for each in names):
+                return None
+            refs = [points[each] if each in points else over_space(around[each], (), generic.shape) for each in names]
+            if what == "linalg.yield":
+                moves = [inverse(back, generic.shape) for back in generic.back]
+                results = [over_space(ref, *move) for ref, move in zip(refs, moves, strict=True)]
+                nodes += made
+                return results
+            tensors = on_tensors(own, generic.shape)
+            if result is None or count is not None or tensors is None:
+                return None
+            node = self._node(what, tensors, tuple(refs))
+            if _flattened(*node.text, node.inputs) is None:
+                return None
+            made.append(node)
+            points[result] = node, 0
         return None
 
     def _node(self, name: str, rest: str, operands: tuple[_Ref, ...]) -> _Node:
@@ -308,9 +374,15 @@ class SharedRuns:
 
     def _run(self, nodes: Sequence[_Node]) -> None:
         """Run ops of the same text together."""
-        flat = _flattened(*nodes[0].text, nodes[0].inputs)
         for node in nodes:
             node.done = True
+        if nodes[0].text[0] == MOVED:
+            for node in nodes:
+                ((source, number),) = node.operands
+                if source.values is not None:
+                    node.values = (moved(node.text[1], source.values[number]),)
+            return
+        flat = _flattened(*nodes[0].text, nodes[0].inputs)
         code = self._codes[_compiled_as(nodes[0])]
         going = [node for node in nodes if not (node.stopped | node.unknown).all()]
         if code.version is None and code.step is None:
@@ -357,7 +429,7 @@ class SharedRuns:
 
     def _compile(self, nodes: Iterable[_Node]) -> None:
         """Compile all ops that are not compiled yet, each as a function of one module."""
-        keys = {_compiled_as(node): None for node in nodes}
+        keys = {_compiled_as(node): None for node in nodes if node.text[0] != MOVED}
         self._codes.update(self._compiled([key for key in keys if key not in self._codes]))
 
     def _compiled(self, keys: Sequence[_Key]) -> dict[_Key, _Code]:
@@ -422,11 +494,14 @@ class SharedRuns:
 
     # --- judging ---
 
-    def _known(self, function: Operation, one: _Program, two: _Program) -> Known:
-        if _is_same(one, two):
-            unchanged = _without_constants(one.nodes) == _without_constants(two.nodes)
+    def _known(self, function: Operation, pair: _Pair) -> Known:
+        one, two = pair.first, pair.second
+        if pair.is_same:
+            unchanged = _without_constants(one.ops) == _without_constants(two.ops)
             return Known(Shared.UNCHANGED if unchanged else Shared.EQUAL)
-        arguments = self._given(function)
+        types = tuple(argument_types(function))
+        codes = tuple(_value(node, 0).bits for node in pair.arguments)
+        arguments = Arguments((Part(types, types, codes, LANES),))
         stopped, unknown = _lanes_of(one.nodes)
         if stopped.all():
             return Known(Shared.UNDEFINED, LANES, arguments)
@@ -437,12 +512,6 @@ class SharedRuns:
             return nothing
         pairs = [(_value(*first), _value(*second)) for first, second in zip(one.returned, two.returned, strict=True)]
         return Known(_judged(pairs, np.flatnonzero(lanes)), int(stopped.sum()), arguments)
-
-    def _given(self, function: Operation) -> Arguments:
-        nodes = self._arguments(function)
-        assert nodes is not None
-        types = tuple(argument_types(function))
-        return Arguments((Part(types, types, tuple(_value(node, 0).bits for node in nodes), LANES),))
 
 
 def _compiled_as(node: _Node) -> _Key:
@@ -465,11 +534,6 @@ def _function_of(name: str, key: _Key) -> str:
         f"^bb0({given}):\n"
         f'  {bound}"{key.name}"({operands}){key.rest}\n  "func.return"({returned}) : ({listed}) -> ()\n}}) : () -> ()\n'
     )
-
-
-def _is_same(one: _Program, two: _Program) -> bool:
-    """Tell whether the second program returns what the first one does, and has no op that this has not."""
-    return one.returned == two.returned and set(one.nodes).issuperset(two.nodes)
 
 
 def _judged(pairs: Sequence[tuple[Value, Value]], lanes: Any) -> Shared:
@@ -513,6 +577,44 @@ def _lanes_of(nodes: Sequence[_Node]) -> tuple[Mask, Mask]:
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
+
+
+def _ops(lines: Sequence[str], indent: int) -> Iterator[tuple[str | None, str | None, str, str, str]]:
+    """Yield the ops of a block: the names and the number of their results, their own name, their operands, and the rest
+    of the text. Raises KeyError if a line is not the beginning of an op.
+
+    ``indent``: the number of spaces before an op.
+    """
+    end = " " * indent + "})"
+    start = 0
+    while start < len(lines):
+        first = start
+        if lines[start].endswith("({"):
+            start += 1
+            while not lines[start].startswith(end):
+                start += 1
+        start += 1
+        op = _OP.fullmatch(lines[first][indent:] if start == first + 1 else "\n".join(lines[first:start])[indent:])
+        if op is None:
+            raise KeyError(lines[first])
+        name, count, what, operands, rest = op.groups()
+        yield name, count, what, operands, rest
+
+
+def _names(name: str | None, count: str | None) -> list[str]:
+    """Return the names of the results of an op."""
+    if name is None:
+        return []
+    return [name] if count is None else [f"{name}#{k}" for k in range(int(count))]
+
+
+def _named(name: str | None, count: str | None, node: _Node) -> dict[str, _Ref]:
+    return {each: (node, k) for k, each in enumerate(_names(name, count))}
+
+
+def _type(ref: _Ref) -> str:
+    node, number = ref
+    return node.types[number]
 
 
 def _without_aliases(head: str, body: str) -> str:
@@ -574,7 +676,7 @@ def _split(listed: str) -> tuple[str, ...]:
 def _flattened(name: str, rest: str, inputs: tuple[str, ...]) -> tuple[str, str] | None:
     """Return the text of an elementwise op for scalars; None if the operands do not all have one static shape."""
     definition = default_registry().find(name)
-    if definition is None or not isinstance(definition.evaluate, Elementwise) or "({" in rest:
+    if definition is None or not (isinstance(definition.evaluate, Elementwise) or name in _CHOOSES) or "({" in rest:
         return None
     own, outputs = _signature(rest)
     found = [_SHAPED.fullmatch(type_) or _SCALAR.fullmatch(type_) for type_ in (*own, *outputs)]

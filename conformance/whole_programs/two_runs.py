@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -45,7 +45,7 @@ from halfulp.interp.run.batch.program import accesses_together, run_batch
 from halfulp.interp.run.evaluators import Launched, evaluator_of
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.lineage import Lineage
-from halfulp.interp.run.program import program_for
+from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.values.buffers import Buffer, buffer_of, to_argument
 from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
@@ -458,13 +458,19 @@ class Version:
         if self.output is not None:
             settings = replace(settings, listeners=(self.output,))
         self._module, self._settings = module, settings
-        self._alone = program_for(module, settings)
+        self._in_lanes: dict[int, CompiledModule] = {}
+
+    @cached_property
+    def _alone(self) -> CompiledModule:
+        return program_for(self._module, self._settings)
 
     def in_lanes(self, arguments: Sequence[Value], active: Mask, steps: int) -> tuple[Value, ...]:
         """Run the active lanes. Return the results, then the contents of memory. Raises the errors of `run_batch`."""
-        # Conversions to the llvm dialect are of single values.
-        settings = replace(self._settings, max_steps=min(self._settings.max_steps, steps), casts={})
-        program = program_for(self._module, settings)
+        program = self._in_lanes.get(steps)
+        if program is None:
+            # Conversions to the llvm dialect are of single values.
+            settings = replace(self._settings, max_steps=min(self._settings.max_steps, steps), casts={})
+            program = self._in_lanes[steps] = program_for(self._module, settings)
         types = argument_types(self.function)
         given = [
             _over_lanes(value, type_, len(active)) if isinstance(type_, ty.MemRefType) else value

@@ -47,8 +47,7 @@ class Draft:
 
     def ops(self, fits: Callable[[Operation], object] = lambda op: True) -> list[Operation]:
         """Return the ops inside the function that fit, without those of bodies that no text shows."""
-        main = self.main
-        return [op for op in main.walk() if op is not main and not _has_implied_body(op.parent_op) and fits(op)]
+        return list(filter(fits, _inside(self.main, [])))
 
     def some(self, fits: Callable[[Operation], object]) -> Operation:
         """Choose an op that fits. Raises Unfit if there is none."""
@@ -86,9 +85,21 @@ class Draft:
         rewrite.replace_uses(self.main, old, new, but)
 
 
-def _has_implied_body(op: Operation | None) -> bool:
+def _inside(op: Operation, found: list[Operation]) -> list[Operation]:
+    """Add the ops inside an op to ``found`` in the order of the text, and return it. Faster than `Operation.walk`."""
+    if not _has_implied_body(op):
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    found.append(inner)
+                    if inner.regions:
+                        _inside(inner, found)
+    return found
+
+
+def _has_implied_body(op: Operation) -> bool:
     """Tell whether the body of an op follows from its name: an op that linalg names."""
-    return op is not None and op.name.startswith("linalg.") and op.name not in _WITH_BODIES
+    return op.name.startswith("linalg.") and op.name not in _WITH_BODIES
 
 
 _WITH_BODIES = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
