@@ -20,7 +20,8 @@ MOVED = "halfulp.moved"
 """The name of an op that moves an operand to the axes of a space."""
 
 _GENERIC = re.compile(
-    r" <\{indexing_maps = \[(.*)\], iterator_types = \[([^\]]*)\], operandSegmentSizes = array<i32: \d+, (\d+)>\}> \(\{\n"
+    r" <\{indexing_maps = \[(.*)\], iterator_types = \[([^\]]*)\], "
+    r"operandSegmentSizes = array<i32: \d+, (\d+)>\}> \(\{\n"
     r"    \^bb0\((.*)\):\n(.*)\n    \}\) : .*",
     re.DOTALL,
 )

@@ -502,11 +502,11 @@ class SharedRuns:
         types = tuple(argument_types(function))
         codes = tuple(_value(node, 0).bits for node in pair.arguments)
         arguments = Arguments((Part(types, types, codes, LANES),))
-        stopped, unknown = _lanes_of(one.nodes)
+        stopped, unknown = ends_of(one.nodes)
         if stopped.all():
             return Known(Shared.UNDEFINED, LANES, arguments)
         nothing = Known(Shared.UNKNOWN, 0, arguments)
-        stopped_after, unknown_after = _lanes_of(two.nodes)
+        stopped_after, unknown_after = ends_of(two.nodes)
         lanes = ~(stopped | unknown)
         if unknown_after[lanes].any() or not lanes.any() or stopped_after[lanes].any():
             return nothing
@@ -568,7 +568,7 @@ def _without_constants(nodes: Sequence[_Node]) -> list[_Node]:
     return [node for node in nodes if node.text[0] != "arith.constant"]
 
 
-def _lanes_of(nodes: Sequence[_Node]) -> tuple[Mask, Mask]:
+def ends_of(nodes: Sequence[_Node]) -> tuple[Mask, Mask]:
     """Return the lanes that are undefined, and those that are unknown."""
     nothing = np.zeros(LANES, np.bool_)
     stopped = np.logical_or.reduce([nothing, *(node.stopped for node in nodes)])

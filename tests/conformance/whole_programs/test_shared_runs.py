@@ -9,7 +9,8 @@ from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.fuzz_functions import compare
 from halfulp.conformance.whole_programs.generator.kinds import programs_from
-from halfulp.conformance.whole_programs.shared_runs import LANES, Known, Shared, SharedRuns, names_of
+from halfulp.conformance.whole_programs.shared_runs import LANES, Known, Shared, SharedRuns, ends_of, names_of
+from halfulp.conformance.whole_programs.two_runs import Version, settled
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
@@ -90,6 +91,72 @@ def test_ops_of_several_programs_run_once_and_give_what_each_gives_alone() -> No
     for node in nodes:
         if node.text[0] == "arith.muli":
             assert np.array_equal(found[node], (a + b) * a)
+
+
+GENERIC = """func.func @f(%a: tensor<2x3xi8>, %b: tensor<3xi8>, %c: i8, %d: tensor<3x2xi8>, %e: tensor<i8>) -> tensor<3x2xi8> {{
+  %r = linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> ({map})>,
+      affine_map<(d0, d1) -> ()>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}}
+      ins(%a, %b, %c : tensor<2x3xi8>, tensor<3xi8>, i8) outs(%d : tensor<3x2xi8>) {{
+  ^bb0(%x: i8, %y: i8, %z: i8, %w: i8):
+    {body}
+    linalg.yield %r : i8
+  }} -> tensor<3x2xi8>
+  return %r : tensor<3x2xi8>
+}}"""
+
+BODIES = {
+    "moved operands": "%r = arith.subi %x, %y : i8",
+    "a scalar, and the init": "%s = arith.xori %w, %z : i8\n %r = arith.subi %s, %x : i8",
+    "a value of all points": "%k = arith.constant 3 : i8\n %s = arith.muli %k, %c : i8\n %r = arith.subi %s, %y : i8",
+    "a region of all points": "%t = arith.trunci %c : i8 to i1\n %s = scf.if %t -> i8 { scf.yield %c : i8 } else {\n"
+    "%v = tensor.extract %e[] : tensor<i8>\n scf.yield %v : i8 }\n %r = arith.subi %x, %s : i8",
+    "a choice": "%t = arith.cmpi slt, %x, %y : i8\n %r = arith.select %t, %w, %y : i8",
+    "poison": "%s = arith.addi %x, %y overflow<nsw> : i8\n %t = arith.cmpi slt, %z, %y : i8\n"
+    "%r = arith.select %t, %s, %y : i8",
+    "undefined points": "%k = arith.constant 7 : i8\n %s = arith.andi %y, %k : i8\n %r = arith.divui %x, %s : i8",
+    "undefined for all points": "%k = arith.constant 7 : i8\n %s = arith.andi %c, %k : i8\n"
+    "%v = arith.divui %c, %s : i8\n %r = arith.addi %x, %v : i8",
+    "itself": "%r = arith.constant 3 : i8",
+}
+
+
+@pytest.mark.parametrize("map_", ["d0", "0"])
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_runs_as_ops_of_all_programs_and_gives_what_the_op_gives(name: str, map_: str) -> None:
+    module = parse_module(GENERIC.format(map=map_, body=BODIES[name]))
+    (function,), text = module.body, print_module(module, generic=True)
+    shared = SharedRuns(5, 1000)
+    arguments = shared._arguments(function)
+    assert arguments is not None
+    found = shared._program(text, arguments)
+    assert found is not None
+    assert "linalg.generic" not in {node.text[0] for node in found.nodes}
+    shared._evaluate(found.nodes)
+    stopped, unknown = ends_of(found.nodes)
+    assert not unknown.any()
+    given = [node.values[0] for node in arguments if node.values is not None]
+    whole = settled(Version(module, function, shared._settings, False), given, np.ones(LANES, np.bool_), 100_000)
+    assert np.array_equal(whole.done, ~stopped)
+    assert stopped.any() == name.startswith("undefined")
+    ((node, number),) = found.returned
+    assert node.values is not None
+    one, two = (value.bits[whole.done] for value in (whole.results[0], node.values[number]))
+    assert one.shape == two.shape == (int(whole.done.sum()), 3, 2)
+    assert np.array_equal(one, two)
+    poisoned = [value.poisoned[whole.done] for value in (whole.results[0], node.values[number])]
+    assert np.array_equal(*poisoned)
+    assert poisoned[0].any() == (name == "poison")
+
+
+def test_a_body_with_indices_of_points_runs_as_a_whole() -> None:
+    body = "%i = linalg.index 0 : index\n %j = arith.index_cast %i : index to i8\n %r = arith.addi %j, %x : i8"
+    module = parse_module(GENERIC.format(map="d0", body=body))
+    shared = SharedRuns(5, 1000)
+    arguments = shared._arguments(module.body[0])
+    assert arguments is not None
+    found = shared._program(print_module(module, generic=True), arguments)
+    assert found is not None
+    assert [node.text[0] for node in found.nodes] == ["linalg.generic"]
 
 
 def test_an_internal_error_leaves_the_programs_to_whole_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,6 +211,26 @@ def test_a_scalar_that_stands_for_all_elements_stands_for_those_of_its_lane() ->
 # --- control flow -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", ["parallel", "reduction"])
+def test_a_body_reads_a_tensor_without_dimensions_of_its_lane(kind: str) -> None:
+    out, rank = ("3x", "d0") if kind == "parallel" else ("", "")
+    text = f"""func.func @main(%a: tensor<3xi8>, %o: tensor<{out}i8>, %c: tensor<i8>) -> tensor<{out}i8> {{
+      %r = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ({rank})>],
+          iterator_types = ["{kind}"]}} ins(%a : tensor<3xi8>) outs(%o : tensor<{out}i8>) {{
+      ^bb0(%x: i8, %y: i8):
+        %e = tensor.extract %c[] : tensor<i8>
+        %m = arith.muli %x, %e : i8
+        %s = arith.addi %m, %y : i8
+        linalg.yield %s : i8
+      }} -> tensor<{out}i8>
+      return %r : tensor<{out}i8>
+    }}"""
+    a, c = i8([1, 2, 3], [4, 5, 6]), i8(10, -1)
+    zeros = np.zeros((2, 3) if out else 2, np.int8)
+    (result,) = run(text, a, zeros, c, batch=True)
+    assert result.numpy().tolist() == ([[10, 20, 30], [-4, -5, -6]] if out else [60, -15])
+
+
 def test_tensors_are_carried_through_branches_loops_and_calls() -> None:
     text = """
     func.func private @twice(%t: tensor<2xi32>) -> tensor<2xi32> {
