@@ -123,13 +123,12 @@ class _Key(NamedTuple):
 @dataclass(eq=False)
 class _Code:
     """An op of a given text, compiled as a function of its operands of these types. ``step``: that of an elementwise
-    op; ``constant``: the value of one without operands. Without all three, it cannot run.
+    op. Neither ``version`` nor ``step``: it cannot run.
     """
 
     types: Sequence[ty.Type] = ()
     version: Version | None = None
     step: ElementwiseStep | None = None
-    constant: Value | None = None
 
 
 @dataclass(eq=False)
@@ -268,7 +267,7 @@ class SharedRuns:
             return None
         ops: list[_Node] = []
         nodes: list[_Node] = []
-        for name, count, what, operands, rest in _ops(lines[start:], 4):
+        for result, count, what, operands, rest in _ops(lines[start:], 4):
             refs = [env[each] for each in operands.split(", ")] if operands else []
             if what == "func.return":
                 return _Program(ops, nodes, refs)
@@ -282,9 +281,9 @@ class SharedRuns:
             ops.append(node)
             if made is None:
                 nodes.append(node)
-                env |= _named(name, count, node)
+                env |= _named(result, count, node)
             else:
-                env |= zip(_names(name, count), made, strict=True)
+                env |= zip(_names(result, count), made, strict=True)
         return None
 
     def _points(
