@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.check import bounds_of_passes
+from halfulp.conformance.comparing.check import ErrorBound, bounds_of_passes
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.comparing.refinement import answer_of, judge, judged
@@ -250,7 +250,7 @@ class KnownByPass:
         self, pipeline: PassPipeline, rows: Sequence[Divergence], pairs: Sequence[Cancellation], settings: Settings
     ) -> None:
         bounds = bounds_of_passes(pipeline.passes, NAME) if rows else ()
-        self._rows = (*of_passes(rows, pipeline.passes, NAME), *bounds)
+        self._rows: tuple[Divergence | ErrorBound, ...] = (*of_passes(rows, pipeline.passes, NAME), *bounds)
         self._pairs = of_passes(pairs, pipeline.passes, NAME)
         self._pipeline = pipeline
         self._settings = settings

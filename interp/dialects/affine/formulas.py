@@ -37,7 +37,8 @@ _SMALLEST = np.int64(-(1 << 63))
 
 def _sum_wraps(a: Numbers, b: Numbers, wrapped: Numbers) -> Numbers:
     overflows = ((a ^ wrapped) & (b ^ wrapped)) < 0
-    return np.where(overflows, np.where(a < 0, np.int64(-1), np.int64(1)), np.int64(0))
+    found: Numbers = np.where(overflows, np.where(a < 0, np.int64(-1), np.int64(1)), np.int64(0))
+    return found
 
 
 def _product_wraps(a: Numbers, b: Numbers, wrapped: Numbers) -> Numbers:
