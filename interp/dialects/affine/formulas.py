@@ -45,7 +45,8 @@ def _product_wraps(a: Numbers, b: Numbers, wrapped: Numbers) -> Numbers:
     # A product that has wrapped, divided by one factor, is never the other one. NumPy cannot divide by 0, nor the
     # smallest number by -1.
     divisors = np.where((b == 0) | (b == -1), np.int64(1), b)
-    return np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a)).astype(np.int64)
+    mask: Mask = np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a))
+    return mask.astype(np.int64)
 
 
 def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
