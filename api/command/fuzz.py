@@ -236,7 +236,9 @@ def _pass_record(found: functions.PassFuzzReport) -> dict[str, Any]:
     }
 
 
-def shown(finding: functions.FunctionFinding, pipeline: PassPipeline, arguments: FuzzArguments) -> str:
+def shown(
+    finding: functions.FunctionFinding, pipeline: PassPipeline, arguments: FuzzArguments | ValidateArguments
+) -> str:
     """Return a finding as text, reduced unless the options say otherwise."""
     program = finding.program
     title = f"program {program.index} of seed {program.seed}"

@@ -357,8 +357,8 @@ def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
     given = first_given(arguments, ("function", "input"))
     if given is not None:
         return console.fail(f"{given} can be used only with a program")
-    missing = [f"--{name}" for name in ("type", "against") if getattr(arguments, name) is None]
-    if missing:
+    if arguments.type is None or arguments.against is None:
+        missing = [f"--{name}" for name in ("type", "against") if getattr(arguments, name) is None]
         return console.fail(f"missing {' and '.join(missing)}: a function and an op need --type and --against")
     try:
         as_rounding(arguments.rounding)
