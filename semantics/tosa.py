@@ -295,18 +295,19 @@ def rescale(source: Reading, target: Reading, wide: bool, double: bool) -> Kerne
         total = scaled(*numbers) + numbers[-1]
         return (total >= -(1 << 31)) & (total < 1 << 31)
 
-    def has_zero_point(number: Reading) -> bool:
-        return number.width == 8 or (number.width == 16 and not number.signed)
+    def is_allowed(number: Reading, zero: Any) -> Any:
+        half = number.width == 16 and not number.signed
+        return (number.width == 8) | (zero == 0) | (half & (zero == 1 << 15))
 
-    def no_zero_points(value: Any, multiplier: Any, shift: Any, zero: Any, out: Any) -> Any:
-        return (has_zero_point(source) | (zero == 0)) & (has_zero_point(target) | (out == 0))
+    def zero_points(value: Any, multiplier: Any, shift: Any, zero: Any, out: Any) -> Any:
+        return is_allowed(source, zero) & is_allowed(target, out)
 
     conditions = [(text, of_difference(holds)) for text, holds in _scale_conditions(wide)]
     return on_integers(
         operands,
         target.width,
         computed,
-        ("only i8_t and unsigned i16_t have zero points that are not 0", no_zero_points),
+        ("only i8_t has zero points that are not 0, and unsigned i16_t 32768", zero_points),
         *conditions,
         ("result + output_zp is in the range of int32_t", sum_fits),
         wide=_is_wide(source.width, 32 if wide else 16),

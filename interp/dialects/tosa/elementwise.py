@@ -363,7 +363,7 @@ declare(
     operands={"input1": TENSOR, "input1_zp": SCALAR_INT_OR_FLOAT, "output_zp": SCALAR_INT_OR_FLOAT},
     results={"output": TENSOR},
     type_rules=_like("input1"),
-    evaluate=elementwise(_negate, alone=2),
+    evaluate=elementwise(_negate, alone=2, zeros=(1, 2)),
 )
 
 # --- several operands -------------------------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halfulp.interp.dialects.elements import Function, Operands, made, rearranged
-from halfulp.interp.dialects.tosa.types import is_quantized
+from halfulp.interp.dialects.tosa.rules import constant, is_zero
+from halfulp.interp.dialects.tosa.types import has_width, is_quantized
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue, undefined
@@ -17,6 +19,7 @@ from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value, retyped
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Kernel
@@ -140,9 +143,9 @@ def checked(op: Operation, shape: tuple[int, ...], settings: Settings, number: i
 Build = Callable[[Operation, Settings], Kernel]
 
 
-def elementwise(build: Build, alone: int = 0) -> PerOp:
+def elementwise(build: Build, alone: int = 0, zeros: Sequence[int] = ()) -> PerOp:
     """Return the evaluator of an elementwise op whose operands are broadcast to one shape. ``alone``: the number of
-    operands at the end that have one element for all, such as zero points.
+    operands at the end that have one element for all. ``zeros``: the numbers of the zero points.
     """
 
     def broadcasting(op: Operation, settings: Settings) -> Function:
@@ -162,11 +165,13 @@ def elementwise(build: Build, alone: int = 0) -> PerOp:
 
         return run_op
 
-    plain, spreading = Elementwise(build), OnValues(broadcasting)
+    plain, spreading = Elementwise(build), with_zero_points(OnValues(broadcasting), *zeros)
 
     def choose(op: Operation) -> Elementwise | OnValues:
         shapes = {ty.shape_of(value.type) for value in (*op.operands, *op.results)}
         (first, *_) = shapes
+        if any(_must_be_zero(op.operands[number]) for number in zeros):
+            return spreading
         return plain if len(shapes) == 1 and first is not None and None not in first else spreading
 
     return PerOp(choose)
@@ -175,3 +180,35 @@ def elementwise(build: Build, alone: int = 0) -> PerOp:
 def by_table(makes: Makes, alone: int = 0) -> PerOp:
     """Return the evaluator of an elementwise op whose kernels a table has."""
     return elementwise(lambda op, settings: chosen(op, makes, settings), alone)
+
+
+def with_zero_points(evaluate: OnValues, *numbers: int) -> OnValues:
+    """Return an evaluator for which a zero point that is computed must be 0, unless it is of 8 bits. The verifier says
+    so of constants. ``numbers``: those of the operands.
+    """
+
+    def build(op: Operation, given: Any) -> Function:
+        function = evaluate.build(op, given)
+        computed = [number for number in numbers if _must_be_zero(op.operands[number])]
+
+        def run_op(run: Run, operands: Operands) -> tuple[Any, ...]:
+            for number in computed:
+                _check_zero(op, number, operands[number])
+            return function(run, operands)
+
+        return run_op if computed else function
+
+    return replace(evaluate, build=build)
+
+
+def _must_be_zero(zero: SSAValue) -> bool:
+    return constant(zero) is None and not has_width(ty.element_type(zero.type), 8)
+
+
+def _check_zero(op: Operation, number: int, zero: Value) -> None:
+    code, type_ = int(zero.bits.reshape(-1)[0]), zero.element_type
+    if zero.poison is None and (is_zero(type_.format, code) if isinstance(type_, ty.FloatType) else not code):
+        return
+    assert op.definition is not None
+    name = op.definition.operands[number].name
+    raise undefined(op, f"only i8_t has zero points that are not 0, but {name} is {spell_value(zero)}")

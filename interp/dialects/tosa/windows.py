@@ -20,6 +20,7 @@ from halfulp.interp.dialects.tosa.attributes import (
 from halfulp.interp.dialects.tosa.blocks import block_size, conv2d, matmul_t
 from halfulp.interp.dialects.tosa.compliance import is_known
 from halfulp.interp.dialects.tosa.conversions import BLOCK_FORM, BLOCKS
+from halfulp.interp.dialects.tosa.evaluating import with_zero_points
 from halfulp.interp.dialects.tosa.forms import PLAIN, Form
 from halfulp.interp.dialects.tosa.images import fft2d, resize, rfft2d
 from halfulp.interp.dialects.tosa.products import AVERAGE_POOL, MATMUL, MATMUL_T, MAX_POOL, convolution
@@ -197,7 +198,7 @@ for _name, _tensor, _pair, _pads, _first, _spatial in (
         properties=(
             _ACC, d.Property("dilation", _pair), LOCAL_BOUND, d.Property("pad", _pads), d.Property("stride", _pair)
         ),
-        evaluate=convolution(_first == 0, False),
+        evaluate=with_zero_points(convolution(_first == 0, False), 3, 4),
     )  # fmt: skip
 
 
@@ -240,7 +241,7 @@ declare(
     operands={"input": TENSOR_4D, "weight": TENSOR_4D, "bias": TENSOR_1D, **_ZERO_POINTS},
     results={"output": TENSOR_4D},
     properties=(_ACC, LOCAL_BOUND, d.Property("out_pad", ARRAY_4), d.Property("stride", ARRAY_2)),
-    evaluate=convolution(False, True),
+    evaluate=with_zero_points(convolution(False, True), 3, 4),
 )
 
 
@@ -364,7 +365,7 @@ declare(
     operands=_POOLED,
     results={"output": TENSOR_4D},
     properties=(_ACC, *_WINDOW),
-    evaluate=AVERAGE_POOL,
+    evaluate=with_zero_points(AVERAGE_POOL, 1, 2),
 )
 declare(
     "avg_pool2d_adaptive",
@@ -375,7 +376,7 @@ declare(
     results={"output": TENSOR_4D},
     properties=(_ACC,),
     since=d.Schema.LLVM24,
-    evaluate=AVERAGE_POOL,
+    evaluate=with_zero_points(AVERAGE_POOL, 1, 2),
 )
 declare(
     "max_pool2d",
@@ -430,7 +431,7 @@ declare(
     _factors,
     operands={"a": TENSOR_3D, "b": TENSOR_3D, **_MATMUL_ZEROS},
     results={"output": TENSOR_3D},
-    evaluate=MATMUL,
+    evaluate=with_zero_points(MATMUL, 2, 3),
 )
 declare(
     "matmul_t",
@@ -439,7 +440,7 @@ declare(
     _factors,
     operands={"a": AT_LEAST_2D, "b": AT_LEAST_2D, **_MATMUL_ZEROS},
     results={"output": AT_LEAST_2D},
-    evaluate=MATMUL_T,
+    evaluate=with_zero_points(MATMUL_T, 2, 3),
     since=d.Schema.LLVM24,
 )
 

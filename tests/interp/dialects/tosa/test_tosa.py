@@ -693,3 +693,44 @@ def test_operands_of_unknown_rank_are_checked() -> None:
             hu.run(program, wide, one, wide)
         with pytest.raises(hu.UndefinedBehavior, match="values has rank 0, not 3"):
             hu.run(program, one, flat, wide)
+
+
+_OF_UNSIGNED = """%m = "tosa.const"() <{values = dense<1073741824> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %s = "tosa.const"() <{values = dense<30> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %o = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %r = tosa.rescale %x, %m, %s, %z, %o {rounding_mode = SINGLE_ROUND, scale32 = true, per_channel = false,
+    input_unsigned = true, output_unsigned = false}
+    : (T, tensor<1xi32>, tensor<1xi8>, Z, tensor<1xi8>) -> tensor<2xi8>"""
+_NEGATED = "%r = tosa.negate %x, %z, %z : (T, Z, Z) -> T"
+_MULTIPLIED = "%r = tosa.matmul_t %x, %x, %z, %z : (T, T, Z, Z) -> tensor<1x2x2xi32>"
+_POOLED = """%r = tosa.avg_pool2d %x, %z, %z
+  {acc_type = f32, kernel = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (T, Z, Z) -> T"""
+
+
+@each_row(
+    (_NEGATED, (2,), np.int8, 3, [5, 4]),
+    (_NEGATED, (2,), np.int16, 0, [-1, -2]),
+    (_NEGATED, (2,), np.int16, 3, None),
+    (_NEGATED, (2,), np.float32, -0.0, [-1, -2]),
+    (_NEGATED, (2,), np.float32, 1, None),
+    (_MULTIPLIED, (1, 2, 1), np.int16, 1, None),
+    (_POOLED, (1, 2, 1, 1), np.float32, 0, [1, 2]),
+    (_POOLED, (1, 2, 1, 1), np.float32, 1, None),
+    (_OF_UNSIGNED, (2,), np.int16, -32768, [-128, -128]),  # 1 - 32768 and 2 - 32768 saturate
+    (_OF_UNSIGNED, (2,), np.int16, 3, None),
+)
+def test_a_computed_zero_point_is_one_of_the_specification(
+    op: str, shape: tuple[int, ...], dtype: Any, zero: float, right: list[float] | None
+) -> None:
+    # The ERROR_IF of the specification is about constants, and MLIR rejects these.
+    element = {np.int8: "i8", np.int16: "i16", np.float32: "f32"}[dtype]
+    type_, of_zero = f"tensor<{'x'.join(map(str, shape))}x{element}>", f"tensor<1x{element}>"
+    line = re.sub(r"\bT\b", type_, re.sub(r"\bZ\b", of_zero, op))
+    result = line.rpartition("-> ")[2]
+    program = f"func.func @f(%x: {type_}, %z: {of_zero}) -> {result} {{\n{line}\nreturn %r : {result}\n}}"
+    arguments = np.array([1, 2], dtype).reshape(shape), np.array([zero], dtype)
+    if right is None:
+        with pytest.raises(hu.UndefinedBehavior, match="only i8_t has zero points that are not 0"):
+            hu.run(program, *arguments)
+    else:
+        assert np.asarray(hu.run(program, *arguments)[0]).reshape(-1).tolist() == right
