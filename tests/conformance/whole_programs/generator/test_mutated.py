@@ -107,8 +107,8 @@ def test_large_values_are_not_compared() -> None:
   %0 = tensor.splat %x[%n] : tensor<?xi8>
   return %0 : tensor<?xi8>
 }"""
-    modules = [parse_module(each, "<test>") for each in (text, text.replace("1 : i8", "2 : i8"))]
-    found = compare(*modules, seed=1)
+    one, two = (parse_module(each, "<test>") for each in (text, text.replace("1 : i8", "2 : i8")))
+    found = compare(one, two, seed=1)
     assert found.basis is Basis.NOTHING
     assert found.skipped == {"a value of type 'tensor<?xi8>' takes 100000000 bytes; the limit is 4194304": 1}
 
