@@ -142,15 +142,24 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return {torch.ops.aten.constant_pad_nd.default: padded}
 
 
-def end_slices(program: Any) -> None:
-    """Give slices to the end of an axis its end in place of 2^63 - 1, for which torch-mlir makes indices."""
-    slices = import_module("torch").ops.aten
-    at = {slices.slice.Tensor: 3, slices.slice_scatter.default: 4}
+def write_numbers(program: Any) -> None:
+    """Write numbers among the arguments of ops as torch-mlir needs them: the end of a slice as the size of the axis,
+    since it makes indices up to 2^63 - 1, and a number that floats are compared with as a float, since it compares
+    floats that are all equal with the bits of an integer.
+    """
+    aten = import_module("torch").ops.aten
+    ends = {aten.slice.Tensor: 3, aten.slice_scatter.default: 4}
+    compared = [getattr(aten, name).Scalar for name in ("eq", "ne", "lt", "le", "gt", "ge")]
     for node in program.graph.nodes:
-        place = at.get(node.target)
-        if place is None or len(node.args) <= place or not isinstance(node.args[place], int):
+        place = ends.get(node.target, 1 if node.target in compared else len(node.args))
+        if len(node.args) <= place or type(node.args[place]) is not int:
             continue
-        size = node.args[0].meta["val"].shape[node.args[place - 2]]
+        tensor = node.args[0].meta["val"]
+        if node.target in compared:
+            if tensor.is_floating_point():
+                node.update_arg(place, float(node.args[place]))
+            continue
+        size = tensor.shape[node.args[place - 2]]
         if isinstance(size, int) and node.args[place] > size:
             node.update_arg(place, size)
 

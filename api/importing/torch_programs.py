@@ -28,7 +28,6 @@ from halfulp.importing.torch_graphs import (
     MODEL,
     all_frames,
     decompositions,
-    end_slices,
     mark_places,
     marked,
     of_user,
@@ -36,6 +35,7 @@ from halfulp.importing.torch_graphs import (
     refuse_mixed,
     refuse_random,
     sized_by_numbers,
+    write_numbers,
 )
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr
 from halfulp.interp.ir.base import FileLineCol, Location, quoted
@@ -613,7 +613,7 @@ def _imported(
     with _explained():
         program = program.run_decompositions(fx.get_decomposition_table() | decompositions())
     mark_places(program)
-    end_slices(program)
+    write_numbers(program)
     refuse_random(program, name)
     places, written = _rearranged(program, names, weights, assigned)
     context = ir.Context()

@@ -334,17 +334,19 @@ def test_batch_norm_in_training(to: Any) -> None:
 
 @applied(*TORCH)
 @pytest.mark.parametrize("to", [*DIALECTS, "tosa"])
-def test_paddings_that_cut_and_slices_to_the_end(to: Any) -> None:
-    """linalg of torch-mlir drops a padding whose sizes add to 0, and StableHLO runs out of memory at slices."""
+def test_ops_that_torch_mlir_computes_wrongly(to: Any) -> None:
+    """linalg of torch-mlir drops a padding whose sizes add to 0, and StableHLO runs out of memory at slices. All compare
+    constant floats with the bits of an integer.
+    """
 
     def f(x: Any, y: Any) -> Any:
         out = x.clone()
         out[1:] = y
-        return torch().nn.functional.pad(x, (1, -1), value=9.0), out
+        return torch().nn.functional.pad(x, (1, -1), value=9.0), out, torch().ones(2) == 1, torch().full((1,), 3.0) < 2
 
     x, y = np.float32([1, 2, 3]), np.float32([7, 8])
     found = hu.run(hu.from_torch(f, x, y, to=to), x, y)
-    assert [value.tolist() for value in found] == [[9, 1, 2], [1, 7, 8]]
+    assert [value.tolist() for value in found] == [[9, 1, 2], [1, 7, 8], [True, True], [False]]
 
 
 @applied(*TORCH)
