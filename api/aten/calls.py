@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import ml_dtypes
@@ -174,7 +174,7 @@ class Call:
         if digits <= 24 and given.ndim == 0 and not is_tensor(self.arguments[name]):
             given = given.astype(np.float32)  # a number is rounded to the type of the computation
         # Instructions for products of bf16, such as VDPBF16PS of AVX-512, flush.
-        return Band.of(widened(given), digits, flushed=given.dtype.name == "bfloat16")
+        return Band.of(widened(given), digits, flushed=given.dtype == _BF16)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -184,7 +184,7 @@ class Call:
     @property
     def computed(self) -> np.dtype[Any]:
         """The dtype in which the op computes its first result: f32 for floats of 16 bits."""
-        return np.dtype(np.float32) if self.dtype.name in ("float16", "bfloat16") else self.dtype
+        return np.dtype(np.float32) if _name_of(self.dtype) in _NARROW else self.dtype
 
 
 def dtype_of(tensor: Any) -> str:
@@ -199,6 +199,8 @@ def numpy_dtype(tensor: Any) -> np.dtype[Any]:
     return _DTYPES[tensor.dtype]
 
 
+_name_of: Callable[[np.dtype[Any]], str] = cache(lambda dtype: dtype.name)
+"""The name of a dtype, which NumPy makes anew each time."""
 _DTYPES: dict[Any, np.dtype[Any]] = {}
 """The dtypes of arrays by those of torch."""
 
@@ -339,7 +341,7 @@ _DIGITS: Mapping[str, tuple[int, int, float]] = {
 
 def _within(wanted: Within, got: Array) -> Verdict:
     band = wanted.band
-    name = got.dtype.name
+    name = _name_of(got.dtype)
     if name not in _DIGITS:
         raise NotJudged(f"results of {name}")
     digits, least, largest = _DIGITS[name]
@@ -405,7 +407,7 @@ _SOON = 64
 @np.errstate(all="ignore")
 def _inside(wanted: Inside, got: Array, soon: bool) -> Verdict | None:
     """Compare block by block. None if `Inside.otherwise` must decide."""
-    name = got.dtype.name
+    name = _name_of(got.dtype)
     if name not in _NARROW and name != "float32":
         return None
     if not got.size:
@@ -493,10 +495,30 @@ _BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def widened(array: Array) -> Array:
-    """Return floats that NumPy lacks as f32, which has all their values."""
+    """Return floats that NumPy lacks, and those of f16, as f32, which has all their values."""
     if array.dtype == _BF16:
         return (array.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    if array.dtype == np.float16:
+        return _of_halves(array)
     return array.astype(np.float32) if array.dtype.kind == "V" else array
+
+
+def _of_halves(array: Array) -> Array:
+    """Return numbers of f16 as f32, faster than NumPy: the fields are moved to their places in f32, and a product makes
+    up for the other bias, for subnormal numbers, too.
+    """
+    codes = array.view(np.int16)
+    if not array.ndim or ((codes & 0x7C00) == 0x7C00).any() or not (_LEAST * _BIAS).all():
+        return array.astype(np.float32)  # there are infinities or NaNs, or torch lets the processor flush
+    moved = codes.astype(np.int32)  # 17 bits of sign
+    moved <<= 13
+    moved &= -0x70000001  # only the first of them
+    numbers: Array = moved.view(np.float32)
+    numbers *= _BIAS
+    return numbers
+
+
+_LEAST, _BIAS = np.full(1, 2.0**-149, np.float32), np.float32(2.0**112)
 
 
 def converted(array: Array, dtype: Any) -> Array:

@@ -50,6 +50,7 @@ NARROW: Mapping[str, str] = {
     "pow": "of bf16, each product of a cube is rounded, and for the exponents -2 and -0.5 the square or the root",
     "convolution_backward": "sums are rounded to the type of the tensors",
     "mse_loss": "the difference is rounded before it is squared",
+    "binary_cross_entropy": "each step is rounded",
     "nll_loss_forward": "losses are added in the type of the tensors",
     "mse_loss_backward": "the factor, the difference and each product are rounded",
     "prod": "each product is rounded",

@@ -31,22 +31,23 @@ def looked(
     of the first axis from those of the operands. ``least``: the relative radius that each result has.
     """
 
-    @cache
-    @np.errstate(all="ignore")
     def whole() -> Within:
-        return Within(f(*operands), kind)
+        with np.errstate(all="ignore"):
+            return Within(f(*operands), kind)
 
     if call.narrow or call.digits != 24 or (call.dtype == call.computed and not least):
         return whole
 
-    @np.errstate(all="ignore")
     def centers(cut: Any = ...) -> Array:
-        return f(*(Centers(each.mid[cut], each.rad, each.digits) for each in operands)).mid
+        with np.errstate(all="ignore"):
+            return f(*[Centers(each.mid[cut], each.rad, each.digits) for each in operands]).mid
 
-    at_once = cache(centers)
+    at_once: list[Array] = []
 
     def part(cut: slice) -> tuple[Array, Array]:
-        mid = centers(cut) if by_rows else np.atleast_1d(at_once())[cut]
+        if not by_rows and not at_once:
+            at_once.append(np.atleast_1d(centers()))
+        mid = centers(cut) if by_rows else at_once[0][cut]
         return mid, np.abs(mid) * least if least else np.zeros(())
 
     return Inside(part, kind, whole, chosen)

@@ -562,7 +562,12 @@ def test_powers_of_one_number_and_sums_of_no_numbers(dtype: str) -> None:
             for number in (0.9, 2.3, -0.1):
                 torch().pow(x, number)
                 torch().pow(abs(number), x)
+                torch().add(x.reshape(-1, size), x, alpha=number)
         assert seen.first is None
+    x = torch().linspace(0.01, 0.99, 25).to(kind)
+    with hu.torch_mode() as seen:
+        torch().nn.functional.binary_cross_entropy(x, x.flip(0), reduction="none")
+    assert seen.first is None
     x = torch().full((2, 3), float("-inf")).to(kind)
     x[0, 0] = 1
     with hu.torch_mode() as seen:
