@@ -404,11 +404,11 @@ class PassPipeline:
             raise failure
         return said, None if failure is None else self._of_invalid(failure, said)
 
-    def blamed(self, failure: PassFailure, text: str) -> PassFailure:
+    def blamed(self, failure: PassFailure, program: str | Module) -> PassFailure:
         """Return the failure of one of many modules with the name of the pass that crashed, if one did; `apply_all`
-        does not name it. ``text``: the module.
+        does not name it.
         """
-        return self._with_pass(failure, self.given(text))
+        return self._with_pass(failure, self.given(program))
 
     def _blamed(self, failure: PassFailure, text: str, name: str) -> PassFailure:
         """Return the failure that names the pass, if one crashed or made an op that the verifier rejects."""

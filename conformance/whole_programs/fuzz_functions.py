@@ -306,7 +306,7 @@ class PassJudge:
                 return None
             report.crashed += after.kind != "invalid"
             before = text_of(program.module)
-            failure = self._pipeline.blamed(after, before)
+            failure = self._pipeline.blamed(after, program.module)
             again = pass_differences.crash_kind(after) in self._kinds
             if again and (after.where or report.crashed > PLACELESS):  # the same place, as far as it is known
                 report.again[pass_differences.crash_text(failure)] += 1
