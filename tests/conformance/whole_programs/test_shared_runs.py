@@ -143,9 +143,9 @@ def test_a_body_runs_as_ops_of_all_programs_and_gives_what_the_op_gives(name: st
     one, two = (value.bits[whole.done] for value in (whole.results[0], node.values[number]))
     assert one.shape == two.shape == (int(whole.done.sum()), 3, 2)
     assert np.array_equal(one, two)
-    poisoned = [value.poisoned[whole.done] for value in (whole.results[0], node.values[number])]
-    assert np.array_equal(*poisoned)
-    assert poisoned[0].any() == (name == "poison")
+    expected, given_ = (value.poisoned[whole.done] for value in (whole.results[0], node.values[number]))
+    assert np.array_equal(expected, given_)
+    assert expected.any() == (name == "poison")
 
 
 def test_a_body_with_indices_of_points_runs_as_a_whole() -> None:
