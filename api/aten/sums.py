@@ -279,7 +279,9 @@ def with_addend(addend: str, first: str, second: str, batches: bool = False) -> 
         if not count and beta != 1:  # a product of a tensor and a number
             dtype = call.computed
             factors = numbers_rounded([np.asarray(beta, dtype), operand(call, addend, dtype)], call)
-            return rounded((compute("arith.mulf", *each) for each in factors), call)
+            products = [compute("arith.mulf", *each) for each in factors]
+            # Some kernels do not read the addend if beta is 0.
+            return rounded([*products, np.zeros_like(products[0])] if beta == 0 else products, call)
         one, other = call.band(first), call.band(second)
         if batches:
             return [Within(end(multiplied(one, other).sum(0), lambda a: a))]
