@@ -762,7 +762,7 @@ def test_ops_that_torch_mlir_computes_wrongly_are_refused(tmp_path: Path) -> Non
     path = of_one_node(tmp_path / "m.onnx", signature, "Pad(x, pads)")
     with pytest.raises(hu.Unsupported, match=r"with the negative sizes \[1, -1\] wrongly"):
         hu.from_onnx(path, to="linalg")
-    assert hu.run(hu.from_onnx(path), np.float32([1, 2, 3]))[0].tolist() == [0, 1, 2]
+    assert hu.run(hu.from_onnx(path), np.array([1, 2, 3], np.float32))[0].tolist() == [0, 1, 2]
 
 
 WEIGHTS = """

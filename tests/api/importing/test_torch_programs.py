@@ -250,6 +250,7 @@ def stateful() -> Any:
     class Counter(torch().nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
+            self.seen: Any
             self.register_buffer("seen", torch().zeros(2), persistent=False)
             self.register_buffer("calls", torch().tensor(3))
             self.last = torch().tensor([7.0, 7.0])
@@ -292,7 +293,9 @@ def test_new_values_of_what_a_program_writes_are_its_last_results(to: Any) -> No
     module = hu.from_torch(net, *given, to=to, weights="state")
     labels = [each.label for each in module.body[0].regions[0].blocks[0].arguments]
     assert labels == [*NAMES[:4], "x", "place", "out"]
-    _, _, *state, out = hu.run(module, np.zeros((3, 2), np.float32), np.int64(3), *np.float32([[0, 0], [7, 7]]), *given)
+    _, _, *state, out = hu.run(
+        module, np.zeros((3, 2), np.float32), np.int64(3), *np.array([[0, 0], [7, 7]], np.float32), *given
+    )
     found = [value.tolist() for value in hu.run(module, *state, given[0], np.array([0]), out)]
     assert found[:2] == [[2, 4], [4, 8]]
     assert found[2:] == [[[1, 2], [0, 0], [1, 2]], 5, [2, 4], [2, 4], [[0, 0], [1, 20]]]
@@ -344,7 +347,7 @@ def test_ops_that_torch_mlir_computes_wrongly(to: Any) -> None:
         out[1:] = y
         return torch().nn.functional.pad(x, (1, -1), value=9.0), out, torch().ones(2) == 1, torch().full((1,), 3.0) < 2
 
-    x, y = np.float32([1, 2, 3]), np.float32([7, 8])
+    x, y = np.array([1, 2, 3], np.float32), np.array([7, 8], np.float32)
     found = hu.run(hu.from_torch(f, x, y, to=to), x, y)
     assert [value.tolist() for value in found] == [[9, 1, 2], [1, 7, 8], [True, True], [False]]
 
@@ -356,7 +359,7 @@ def test_weights_that_two_modules_share() -> None:
     net[1].weight = net[0].weight
     x = torch().tensor([[1.0, 2.0]])
     module = hu.from_torch(net, x, weights="arguments")
-    (found,) = hu.run(module, np.float32([[1, 1], [0, 1]]), np.float32([[2, 0], [0, 3]]), x)
+    (found,) = hu.run(module, np.array([[1, 1], [0, 1]], np.float32), np.array([[2, 0], [0, 3]], np.float32), x)
     assert found.tolist() == [[4, 18]]
 
 
@@ -376,7 +379,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
         "cannot trace the gradients.*make_fx",
     ),
     "an unknown argument": (
-        lambda x: hu.from_torch(lambda x: x, x, dynamic_shapes={0: None}),
+        lambda x: hu.from_torch(lambda x: x, x, dynamic_shapes={0: None}),  # type: ignore[dict-item]
         "the key 0, but the arguments are x",
     ),
     "an unknown axis": (
