@@ -9,10 +9,10 @@ import numpy as np
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, storage_dtype
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.elements import Function, Operands, picked
 from halfulp.interp.dialects.stablehlo.windows import Window
 from halfulp.interp.dialects.tosa.evaluating import checked, unsupported
-from halfulp.interp.dialects.tosa.images import Arithmetic, all_poison, made_value
+from halfulp.interp.dialects.tosa.images import Arithmetic, all_open, all_poison, made_value
 from halfulp.interp.dialects.tosa.products import known_sizes
 from halfulp.interp.dialects.tosa.types import MXINT8
 from halfulp.interp.ir import types as ty
@@ -69,13 +69,9 @@ def cast_from(op: Operation, settings: Settings) -> Function:
         made = checked(op, shape, settings)
         products = unit.multiply(data, np.repeat(scales, block, axis=-1))
         bits = _converted(op, products, _F32, target, profile)
-        poison = operands[0].poison
-        if operands[1].poison is not None:
-            poison = all_poison(operands[1:], scales.shape, len(shape))
-            poison = None if poison is None else np.repeat(poison, block, axis=-1)
-            if operands[0].poison is not None and poison is not None:
-                poison = np.maximum(poison, operands[0].poison)
-        return (made_value(run, made, bits, poison),)
+        repeated = picked(operands[1], (..., np.repeat(np.arange(scales.shape[-1]), block)), op.operands[1].type)
+        poison, open_ = (each((operands[0], repeated), shape, len(shape)) for each in (all_poison, all_open))
+        return (made_value(run, made, bits, poison, open_, Arithmetic(target.format, profile)),)
 
     return run_op
 
@@ -125,11 +121,12 @@ def cast_to(op: Operation, settings: Settings) -> Function:
                 np.isfinite(largest)[..., np.newaxis], np.ldexp(rows, -exponents[..., np.newaxis]), np.nan
             )
         bits = _converted(op, divided.view(np.uint64).reshape(shape), _F64, target, profile)
-        poison = None
-        if value.poison is not None:
-            poison = value.poison.reshape(*scale_shape, block).max(axis=-1)
-        whole = None if poison is None else np.repeat(poison, block, axis=-1)
-        return made_value(run, types[0], bits, whole), made_value(run, types[1], scales, poison)
+        in_rows = [picked(value, (..., slice(at, None, block)), value.type) for at in range(block)]
+        marks = [each(in_rows, scale_shape, len(scale_shape)) for each in (all_poison, all_open)]
+        whole = [None if mask is None else np.repeat(mask, block, axis=-1) for mask in marks]
+        return made_value(run, types[0], bits, *whole, Arithmetic(target.format, profile)), made_value(
+            run, types[1], scales, *marks
+        )
 
     return run_op
 
@@ -160,7 +157,8 @@ def matmul_t(op: Operation, settings: Settings) -> Function:
             for place in range(start, start + block):
                 part = unit.add(part, unit.multiply(rows[..., place], columns[..., place]))
             total = unit.add(total, unit.multiply(part, scales[..., start // block]))
-        return (made_value(run, made, total, all_poison(operands, shape, 0)),)
+        poison, open_ = (each(operands, shape, 0) for each in (all_poison, all_open))
+        return (made_value(run, made, total, poison, open_, unit),)
 
     return run_op
 
@@ -204,6 +202,7 @@ def conv2d(op: Operation, settings: Settings) -> Function:
                 found = unit.add(found, unit.multiply(part, scales[..., start // block]))
             total = np.where(np.outer(*inside)[:, :, np.newaxis], found, total)
         total = unit.add(total, np.broadcast_to(bias, shape))
-        return (made_value(run, made, total, all_poison(operands[:5], shape, 0)),)
+        poison, open_ = (each(operands[:5], shape, 0) for each in (all_poison, all_open))
+        return (made_value(run, made, total, poison, open_, unit),)
 
     return run_op

@@ -21,7 +21,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, elementary, floats
-from halfulp.semantics.kernel import Kernel, merged_ids
+from halfulp.semantics.kernel import Kernel, Open, merged_ids
 from halfulp.semantics.profile import Profile
 
 _NEAREST = Rounding.TO_NEAREST_EVEN
@@ -59,10 +59,23 @@ class Arithmetic:
         """Return quotients."""
         return self._apply("divide", a, b)
 
+    def opened(self, sums: Codes) -> Any:
+        """Return the marks of sums or products: any NaN and either zero is right, as for an addition of -0."""
+        kernel = floats.binary("add", self.format, _NEAREST, floats.NSZ, self._profile)
+        nothing = np.broadcast_to(sums.dtype.type(self.format.sign_mask or 0), sums.shape)
+        return None if kernel.open is None else kernel.open((sums, nothing), (sums,))
+
     def codes(self, numbers: Sequence[int]) -> Codes:
         """Return the codes of integers, rounded."""
         found = [scalar.from_integer(self.format, number).code for number in numbers]
         return ints_to_codes(found, self.format.bits, (len(found),))
+
+
+def _spread(mask: Any, shape: tuple[int, ...], axes: int) -> Any:
+    """Return what is marked anywhere, for all results with the same first ``axes`` indices."""
+    rest = tuple(range(axes, mask.ndim))
+    spread = mask.max(axis=rest, keepdims=True) if rest else mask
+    return np.broadcast_to(spread.reshape(spread.shape[:axes] + (1,) * (len(shape) - axes)), shape)
 
 
 def all_poison(operands: Operands, shape: tuple[int, ...], axes: int) -> Any:
@@ -70,19 +83,34 @@ def all_poison(operands: Operands, shape: tuple[int, ...], axes: int) -> Any:
     found = None
     for value in operands:
         if value.poison is not None:
-            rest = tuple(range(axes, value.ndim))
-            spread = value.poison.max(axis=rest, keepdims=True) if rest else value.poison
-            spread = spread.reshape(spread.shape[:axes] + (1,) * (len(shape) - axes))
-            merged = merged_ids((found, np.broadcast_to(spread, shape)), shape)
-            found = merged
+            found = merged_ids((found, _spread(value.poison, shape, axes)), shape)
     return found if found is not None and found.any() else None
 
 
-def made_value(run: Run, type_: ty.Type, bits: Codes, poison: Any) -> Value:
-    """Return a result with the poison that its elements have; None for no poison."""
+def all_open(operands: Operands, shape: tuple[int, ...], axes: int) -> Any:
+    """Return the marks of the results that depend on an unspecified element, as `all_poison` spreads poison."""
+    found = None
+    for value in operands:
+        if value.open is not None and value.open.any():
+            spread = np.where(_spread(value.open, shape, axes) != 0, np.uint8(Open.VALUE.value), np.uint8(0))
+            found = spread if found is None else found | spread
+    return found
+
+
+def made_value(
+    run: Run, type_: ty.Type, bits: Codes, poison: Any, open_: Any = None, unit: Arithmetic | None = None
+) -> Value:
+    """Return a result with the poison that its elements have; None for no poison.
+
+    ``open_``: marks of elements that the language leaves unspecified. ``unit``: what made floats, of which the signs of
+    zeros and the NaNs are unspecified.
+    """
+    if run.settings.track_open and unit is not None:
+        own = unit.opened(bits)
+        open_ = own if open_ is None else open_ | (0 if own is None else own)
     if poison is None or not poison.any():
-        return Value(type_, bits)
-    return Value(type_, np.where(poison != 0, bits.dtype.type(0), bits), poison, None, run.origins)
+        return Value(type_, bits, None, open_)
+    return Value(type_, np.where(poison != 0, bits.dtype.type(0), bits), poison, open_, run.origins)
 
 
 # --- resize -----------------------------------------------------------------------------------------------------------
@@ -147,10 +175,12 @@ def resize(op: Operation, settings: Settings) -> Function:
             for rows in (y0, y1)
             for columns in (x0, x1)
         ]
-        poison = merged_ids([corner.poison for corner in corners], corners[0].shape)
+        shape = corners[0].shape
+        poison, open_ = (each(corners, shape, len(shape)) for each in (all_poison, all_open))
         mix = _mix_floats if given.kind == "f" else _mix_integers
         bits = mix([corner.bits for corner in corners], given, made_element, dy, dx, scale)
-        return (made_value(run, made, bits, poison),)
+        unit = Arithmetic(made_element.format, settings.profile) if given.kind == "f" else None
+        return (made_value(run, made, bits, poison, open_, unit),)
 
     return run_op
 
@@ -239,8 +269,8 @@ def _fft(op: Operation, settings: Settings, real: bool) -> Function:
                 else:
                     terms[1] = _where_imaginary(terms[1], where, height, width, element.format)
                 sums = [unit.add(total, term) for total, term in zip(sums, terms, strict=True)]
-        poison = all_poison(operands, shape, 1)
-        return tuple(made_value(run, type_, bits, poison) for type_, bits in zip(types, sums, strict=True))
+        poison, open_ = (each(operands, shape, 1) for each in (all_poison, all_open))
+        return tuple(made_value(run, type_, bits, poison, open_, unit) for type_, bits in zip(types, sums, strict=True))
 
     return run_op
 

@@ -680,6 +680,33 @@ def test_either_zero_is_right_in_sums_and_products() -> None:
     assert marks == [[True, True], [True, False], [True]]
 
 
+def test_transforms_and_blocks_mark_zeros_and_what_is_open() -> None:
+    """Of [1, -1] the transform is [0, 2]; of [y, 1] where y is 0 + -0 both results are open. The second block has y."""
+    text = """func.func @f(%a: tensor<1x1x2xf32>, %b: tensor<1x1x2xf32>, %x: tensor<1x64xf32>, %y: tensor<1x64xf32>)
+        -> (tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x2xf8E8M0FNU>, tensor<1x64xf32>) {
+      %0:2 = tosa.fft2d %a, %b {inverse = false, local_bound = false} :
+        (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> (tensor<1x1x2xf32>, tensor<1x1x2xf32>)
+      %1 = tosa.add %a, %b : (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> tensor<1x1x2xf32>
+      %2:2 = tosa.fft2d %1, %b {inverse = false, local_bound = false} :
+        (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> (tensor<1x1x2xf32>, tensor<1x1x2xf32>)
+      %3 = tosa.add %x, %y : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %d, %s = tosa.cast_to_block_scaled %3 {block_size = BLOCK_SIZE_32} :
+        (tensor<1x64xf32>) -> (tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>)
+      %4 = tosa.cast_from_block_scaled %d, %s {block_size = BLOCK_SIZE_32} :
+        (tensor<1x64xf4E2M1FN>, tensor<1x2xf8E8M0FNU>) -> tensor<1x64xf32>
+      return %0#0, %2#0, %s, %4 : tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x2xf8E8M0FNU>, tensor<1x64xf32>
+    }"""
+    blocks = np.ones((1, 64), np.float32)
+    blocks[0, 40] = -0.0
+    none = np.zeros((1, 1, 2), np.float32)
+    for numbers, first, second in (([1, -1], [True, False], [True, False]), ([-0.0, 1], [False, False], [True, True])):
+        given = np.array([[numbers]], np.float32), none, blocks, np.abs(0 * blocks)
+        got = hu.run(text, *given, track_open=True)
+        marks = [np.zeros(value.shape, np.uint8) if value.open is None else value.open for value in got]
+        expected = first, second, [False, True], [False] * 32 + [True] * 32
+        assert [mask.astype(bool).reshape(-1).tolist() for mask in marks] == list(map(list, expected))
+
+
 def test_operands_of_unknown_rank_are_checked() -> None:
     text = """func.func @f(%v: tensor<*xi32>, %i: tensor<*xi32>, %g: tensor<*xi32>) -> tensor<*xi32> {
       %0 = tosa.OP : (TYPES) -> tensor<*xi32>
