@@ -28,7 +28,7 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs import rewrite
 from halfulp.conformance.whole_programs.arguments import Arguments, Part
-from halfulp.conformance.whole_programs.op_search import Finding, NoMeaning, Search, results_of, run_here
+from halfulp.conformance.whole_programs.op_search import Finding, NoMeaning, Search, results_of, rows_about, run_here
 from halfulp.conformance.whole_programs.printed import elements, prints, silent
 from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, carrier, one_lane
@@ -289,9 +289,15 @@ class KnownByPass:
 
         No row is about a choice between two values, which takes a condition for all elements, too.
         """
-        cases = {case for case in map(case_of, module.walk()) if case is not None and case.op != "arith.select"}
         version = self._pipeline.tool.version
-        return {case for case in cases if any(row.applies(NAME, version, case) for row in self._rows)}
+        found = set()
+        for op in module.walk():
+            case = case_of(op)
+            if case is None or case.op == "arith.select" or case in found:
+                continue
+            if rows_about(self._rows, NAME, version, case, op):
+                found.add(case)
+        return found
 
     def _has_casts(self, module: Module) -> bool:
         """Tell whether the module has two casts that the passes may wrongly remove as inverses of each other."""

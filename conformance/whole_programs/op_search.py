@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.check import KnownRow, compare
+from halfulp.conformance.comparing.check import ErrorBound, KnownRow, compare
 from halfulp.conformance.comparing.divergences import Cancellation, CastCase, cancelled
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.comparing.refinement import Mismatch, first_mismatches, judge
@@ -24,7 +24,7 @@ from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.rewrite import function
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
-from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue, captured, result_types
+from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, SSAValue, captured, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.lineage import Lineage
@@ -204,6 +204,29 @@ class Study:
         return bool(self.findings) and self.unknown is None and self.explained.issuperset(results)
 
 
+def rows_about(rows: Iterable[KnownRow], tool: str, version: str, case: OpCase, op: Operation) -> list[KnownRow]:
+    """Return the rows that apply to an op. Error bounds are those of folders, so they are about constants alone: a pass
+    that replaces a function of other values gets no tolerance.
+    """
+    about = (row for row in rows if row.applies(tool, version, case))
+    return [row for row in about if not isinstance(row, ErrorBound) or _of_constants(op)]
+
+
+def _of_constants(op: Operation) -> bool:
+    """Tell whether an op depends on constants alone, by use. Memory and arguments of blocks are not followed."""
+    seen: set[SSAValue] = set()
+    waiting = captured(op)
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if not isinstance(value, OpResult) or isinstance(value.type, ty.MemRefType):
+            return False
+        waiting += captured(value.owner)
+    return True
+
+
 class Search:
     """A search for the ops that make the results of programs differ from an oracle's."""
 
@@ -366,7 +389,7 @@ class Search:
         if spoiled:  # poison propagates: any result is right
             masks = spoiled if expected.poison is None else [*spoiled, expected.poison]
             expected = replace(expected, poison=np.logical_or.reduce(masks))
-        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
+        rows = rows_about(self.rows, self.oracle.name, self.oracle.version, case, op)
         tally = compare(case, inputs, expected, answers, rows)
         if tally.unexplained:
             mismatch = tally.mismatches[0][1]
