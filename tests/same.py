@@ -588,6 +588,14 @@ CHANGES: tuple[Change, ...] = (
     Change("recorded 86e4eb *", "names of products are models of tile operations"),
     Change("recorded * hu.matmul(*", "the nearest instruction with a published result is named"),
     Change("recorded * hu.quantize(*", "hints name the calls that make scales, and block="),
+    *(
+        Change(f"recorded {case} *", "similar names are named after the list", r" \(did you mean.*\)", both=True)
+        for case in ("ba01c8", "d7f0f4")
+    ),
+    Change(
+        "recorded 49d5a1 *", "only what is missing is called so", "missing --type and --against", "missing --against"
+    ),
+    Change("recorded 19eac6 *", "the example has a field that is missing", "in exponent = 3", "in mantissa = 3"),
 )
 
 
