@@ -1,6 +1,6 @@
 """affine.linearize_index and affine.delinearize_index: a number from several digits in a mixed base, and back.
 
-The first element of the base is optional, and not computed with: it is a promise about the number and the first digit,
+The first element of the base is optional, and not computed with: in delinearize_index it is a promise about the number,
 and what breaks it is poison. Sums and products that overflow are poison, and a divisor that is not positive is
 undefined, as in all affine arithmetic; so is a base whose product overflows, since lowerings may divide by it.
 """
@@ -231,7 +231,8 @@ def _step(op: Operation, dimensions: int, expr: AffineExpr, settings: Settings) 
 
 def linearize(op: Operation, settings: Settings) -> Function:
     """Return the function that runs affine.linearize_index. The result is poison if digits break the promise of
-    ``disjoint``, or the first one that of the first element of the base.
+    ``disjoint``. Without it the first element of the base bounds nothing: MLIR drops digits in front that are 0, and
+    what was the second element is the first one then.
     """
     count = len(operand_groups(op)[0])
     expr: AffineExpr = Dimension(count - 1) if count else AffineConstant(0)
@@ -244,14 +245,12 @@ def linearize(op: Operation, settings: Settings) -> Function:
     bounded = 0 < count == len(op.numbers("static_basis"))
 
     def number(run: Run, operands: Operands) -> tuple[Any, ...]:
-        if (disjoint or bounded) and all(value.poison is None for value in operands):
+        if disjoint and all(value.poison is None for value in operands):
             digits = numbers(op, operands[:count], settings)
             base = _base(op, operands[count:], settings)
-            if bounded and digits[0] >= base[0]:
-                return (poisoned(op, run, settings, INDEX, "the first index is not below its bound"),)
             inner = base[1:] if bounded else base
             kept = all(0 <= digit < size for digit, size in zip(digits[1:], inner, strict=True))
-            if disjoint and (not kept or any(size < 0 for size in base)):
+            if not kept or any(size < 0 for size in base) or (bounded and digits[0] >= base[0]):
                 return (poisoned(op, run, settings, INDEX, "the indices are not disjoint"),)
         return step.run(run, operands)
 

@@ -604,7 +604,7 @@ LARGE = 1 << 62
 
 
 def test_a_bound_of_the_first_digit_is_a_promise() -> None:
-    for number, wanted in ((0, (0, 0, 0)), (4, (1, 1, 16)), (5, (1, 2, None)), (6, (2, 0, None)), (15, (None,) * 3)):
+    for number, wanted in ((0, (0, 0, 0)), (4, (1, 1, 16)), (5, (1, 2, 20)), (6, (2, 0, 24)), (15, (None, None, 60))):
         got = hu.run(BOUNDED, number, 5, 3)
         assert tuple(None if value.poisoned else value.item() for value in got) == wanted
     assert [bool(value.poisoned) for value in hu.run(BOUNDED, -1, 5, 3)] == [True, True, False]
