@@ -173,11 +173,22 @@ def expected_layout(type_: ty.MemRefType, shape: tuple[int, ...]) -> Strides:
     return (row_major(shape), 0) if type_.layout is None else runnable(type_)
 
 
+def _apart(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
+    """Tell whether no two elements are surely in one place: each stride goes beyond what the smaller ones span."""
+    beyond = 1
+    for stride, size in sorted((abs(stride), size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride < beyond:
+            return False
+        beyond += stride * (size - 1)
+    return True
+
+
 def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()) -> Layout:
     """Choose the layout of new memory of a type.
 
     ``symbols``: the numbers that the type leaves dynamic: for a strided layout, the offset and then the strides; for a
-    map, its symbols. Without them, elements lie one after the other, if the type allows it, from the start of memory.
+    map, its symbols. Without them, elements lie one after the other, if the type allows it, from the start of memory,
+    and no two in one place unless the known strides put them there.
 
     Raises Unsupported, and TypeMismatch for elements that would lie below the start.
     """
@@ -200,6 +211,11 @@ def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequenc
     dense.reverse()
     if symbols:
         dense = [next(given) if stride is None else stride for stride in strides]
+    elif None in strides and not _apart(shape, dense):
+        beyond = 1 + sum(abs(stride) * max(size - 1, 0) for size, stride in zip(shape, strides, strict=True) if stride)
+        for number in reversed(range(len(shape))):
+            if strides[number] is None:
+                dense[number], beyond = beyond, beyond * max(shape[number], 1)
     low, _ = spanned(shape, dense, 0)
     if offset is None:
         offset = -low

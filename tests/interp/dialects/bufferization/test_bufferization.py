@@ -53,6 +53,21 @@ def test_a_buffer_of_a_tensor_is_a_copy() -> None:
     assert [each.numpy().tolist() for each in (written, cloned, tensor)] == [[0, 50, 2], [0, 1, 2], [0, 1, 2]]
 
 
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (1, 4), (4, 1), (0, 2)])
+def test_a_clone_puts_no_two_elements_in_one_place(shape: tuple[int, int]) -> None:
+    """The stride that the type leaves open is one of columns: those of rows would run into each other."""
+    text = """#map = affine_map<(d0, d1)[s0] -> (d0 + d1 * s0)>
+    func.func @f(%m: memref<?x?xi32>) -> (memref<?x?xi32, #map>, memref<?x?xi32, strided<[1, ?]>>) {
+      %t = memref.transpose %m (d0, d1) -> (d1, d0) : memref<?x?xi32> to memref<?x?xi32, #map>
+      %c = bufferization.clone %t : memref<?x?xi32, #map> to memref<?x?xi32, #map>
+      %d = bufferization.clone %t : memref<?x?xi32, #map> to memref<?x?xi32, strided<[1, ?]>>
+      return %c, %d : memref<?x?xi32, #map>, memref<?x?xi32, strided<[1, ?]>>
+    }"""
+    given = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape)
+    for clone in hu.run(text, given):
+        assert clone.numpy().tolist() == given.T.tolist()
+
+
 def test_retained_memory_stays_and_its_owner_is_told() -> None:
     assert [each.item() for each in run("dealloc", True, False)] == [True, True, 7]
     assert [each.item() for each in run("dealloc", False, False)] == [False, False, 7]
