@@ -144,23 +144,27 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
 
 def write_numbers(program: Any) -> None:
     """Write numbers among the arguments of ops as torch-mlir needs them: the end of a slice as the size of the axis,
-    since it makes indices up to 2^63 - 1, and a number that floats are compared with as a float, since it compares
-    floats that are all equal with the bits of an integer.
+    since it makes indices up to 2^63 - 1, and a number that floats are compared with as a float of their dtype, as
+    torch rounds it, since it compares with the number itself, and floats that are all equal with the bits of an
+    integer.
     """
-    aten = import_module("torch").ops.aten
+    torch: Any = import_module("torch")
+    aten = torch.ops.aten
     ends = {aten.slice.Tensor: 3, aten.slice_scatter.default: 4}
     compared = [getattr(aten, name).Scalar for name in ("eq", "ne", "lt", "le", "gt", "ge")]
     for node in program.graph.nodes:
         place = ends.get(node.target, 1 if node.target in compared else len(node.args))
-        if len(node.args) <= place or type(node.args[place]) is not int:
+        number = node.args[place] if len(node.args) > place else None
+        if type(number) not in (int, float):
             continue
         tensor = node.args[0].meta["val"]
         if node.target in compared:
             if tensor.is_floating_point():
-                node.update_arg(place, float(node.args[place]))
+                exact = torch.tensor(number, dtype=torch.int64 if isinstance(number, int) else torch.float64)
+                node.update_arg(place, exact.to(tensor.dtype).item())
             continue
         size = tensor.shape[node.args[place - 2]]
-        if isinstance(size, int) and node.args[place] > size:
+        if isinstance(size, int) and number > size:
             node.update_arg(place, size)
 
 
