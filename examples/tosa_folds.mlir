@@ -68,3 +68,13 @@ func.func @greatest() -> tensor<1xf32> {
   %1 = tosa.reduce_max %0 {axis = 0 : i32} : (tensor<2xf32>) -> tensor<1xf32>
   return %1 : tensor<1xf32>
 }
+
+func.func @padded_conv(%x: tensor<1x2x1x1xf32>, %w: tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32> {
+  %p = tosa.const_shape {values = dense<[0, 0, 1, 0, 0, 0, 0, 0]> : tensor<8xindex>} : () -> !tosa.shape<8>
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %0 = tosa.pad %x, %p, %z : (tensor<1x2x1x1xf32>, !tosa.shape<8>, tensor<1xf32>) -> tensor<1x3x1x1xf32>
+  %1 = tosa.conv2d %0, %w, %z, %z, %z
+    {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}
+    : (tensor<1x3x1x1xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x2x1x1xf32>
+  return %1 : tensor<1x2x1x1xf32>
+}

@@ -555,6 +555,12 @@ _TO_LINALG = "func.func(tosa-to-linalg)"
 @each_row(
     # Averages with the zero that is padded, rounded up: (0 + 15) / 2, (15 + 8) / 2 and (8 + 3) / 2.
     ("padded_pool", [np.array([15, 8, 3], np.int8).reshape(1, 3, 1, 1)], [8, 12, 6]),
+    # inf times the zero that is padded, plus 3; then inf times 3, plus 5.
+    (
+        "padded_conv",
+        [np.array(column, np.float32).reshape(1, 2, 1, 1) for column in ([3, 5], [np.inf, 1])],
+        [np.nan, np.inf],
+    ),
     ("compared", [], [True]),  # 200 > 100, not -56 > 100
     ("to_bool", [], [True]),  # 10 is not zero, but the last bit of it is
     ("times_zero", [np.array([np.inf], np.float32)], [np.nan]),
@@ -579,7 +585,7 @@ def test_reported_programs_have_the_right_value(name: str, arguments: list[Any],
 @pytest.mark.parametrize(
     ("passes", "wrong"),
     [
-        ("canonicalize", {"compared", "times_zero", "clamped", "true_to_float"}),
+        ("canonicalize", {"padded_conv", "compared", "times_zero", "clamped", "true_to_float"}),
         (
             "func.func(tosa-to-linalg-named,tosa-to-linalg)",
             {"compared", "times_zero", "true_to_float", "resized", "greatest"},
