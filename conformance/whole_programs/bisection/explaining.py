@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations, product
 from typing import NamedTuple
@@ -278,11 +278,16 @@ class Explainer:
             or histories.value_of(before) != histories.value_of(after)
         ):
             return None
-        codes = histories.possible_codes(
-            self._before, before, histories.other_signs, self._spend, histories.is_signless
-        )
-        allowed = f"fastmath<{histories.NSZ}>"
-        return frozenset([Ground("the sign of a zero is another one", allowed)]) if after.code in codes else None
+        reasons: set[str] = set()
+
+        def other_signs(node: Node, number: Number) -> Iterable[int]:
+            found = histories.other_signs(node, number)
+            reasons.update([histories.leaves_sign(node)] if found else ())
+            return found
+
+        codes = histories.possible_codes(self._before, before, other_signs, self._spend, histories.is_signless)
+        text = "the sign of a zero is another one"
+        return frozenset(Ground(text, reason) for reason in reasons) if after.code in codes else None
 
     def _payload(self, before: Number, after: Number) -> Grounds | None:
         """Explain a NaN by another NaN of its type, if an op computed it: then MLIR does not prescribe its payload."""

@@ -21,6 +21,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult
 from halfulp.interp.run.lineage import NO_ID, Leaf, Lineage, Node, Operand
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Open
 
 Number = Operand
 """A number of a run: its id, its type and its code."""
@@ -512,9 +513,16 @@ def _results(
     return widened(node.type, frozenset(found))
 
 
+def leaves_sign(node: Node) -> str:
+    """Return why either sign of a zero is right, "" if it is not: by a flag, or as TOSA compares zeros as equal."""
+    if node.around.name.startswith("tosa.") and node.kernel.opens & Open.SIGN.value:
+        return f"the zeros of {node.around.name}"
+    return allows(node, NSZ)
+
+
 def other_signs(node: Node, number: Number) -> Iterable[int]:
-    """Return the zero of the other sign, if a number is a zero of an op under nsz."""
-    if value_of(number) != 0 or not allows(node, NSZ):
+    """Return the zero of the other sign, if a number is a zero of an op under nsz, or of one of TOSA."""
+    if value_of(number) != 0 or not leaves_sign(node):
         return ()
     return (scalar.negate(ty.float_format(number.type), number.code).code,)
 

@@ -191,6 +191,20 @@ def test_an_op_that_determines_a_sign_ends_what_nsz_leaves_open(op: str) -> None
     assert judged(*open_, np.float32(1), np.float32(-0.0))[0] == "permitted"
 
 
+def test_either_zero_of_tosa_goes_on() -> None:
+    before = """func.func @f(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf64> {
+  %0 = tosa.add %x, %y : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %1 = arith.extf %0 : tensor<1xf32> to tensor<1xf64>
+  return %1 : tensor<1xf64>
+}"""
+    after = before.replace("%1 = arith.extf %0", "%1 = arith.extf %x")
+    given = np.array([-0.0], np.float32), np.array([0.0], np.float32)
+    reason = "the sign of a zero is another one (the zeros of tosa.add)"
+    assert judged(before, after, *given) == ("permitted", reason)
+    absolute = [each.replace("add %x, %y : (tensor<1xf32>, ", "abs %x : (") for each in (before, after)]
+    assert judged(*absolute, *given)[0] == "DIFFERENT"  # the specification says +0
+
+
 NO_RULE = (
     "these bits are unspecified (fast-math flags, or the payload of a NaN), but nothing that is permitted gives them"
 )
