@@ -220,9 +220,9 @@ class Mutants:
     """Programs that change, and what a pass did to them.
 
     ``seeds``: the programs to begin with. Each is given to the pass as it is, too, in every second place until all were
-    given; those whose files name the pass first. ``name``: of the pass; may be empty. ``kept``: programs after whose
-    change the pass did something new, the newest last. ``errors``: internal errors while a program was changed or
-    verified; the program is left out.
+    given; those whose files name the pass first. ``name``: of the pass, with its options or without; may be empty.
+    ``kept``: programs after whose change the pass did something new, the newest last. ``errors``: internal errors while
+    a program was changed or verified; the program is left out.
     """
 
     seeds: Sequence[Seed]
@@ -241,7 +241,7 @@ class Mutants:
     def _ordered(self, rng: random.Random) -> list[Module]:
         """Return the programs to begin with: those whose files name the pass, then the others, each in random order."""
         mixed = rng.sample(self.seeds, len(self.seeds))
-        named = re.compile(rf"(?:^|[^\w-])-{{0,2}}{re.escape(self.name)}(?![\w-])")
+        named = re.compile(rf"(?:^|[^\w-])-{{0,2}}{re.escape(self.name.partition('{')[0])}(?![\w-])")
         mixed.sort(key=lambda each: not (self.name and named.search(each.commands)))
         return [each.module for each in mixed]
 

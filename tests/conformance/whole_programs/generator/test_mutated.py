@@ -183,7 +183,7 @@ def test_programs_of_files(tmp_path: Path) -> None:
 def test_programs_whose_file_names_the_pass_are_given_first() -> None:
     commands = ["// RUN: mlir-opt %s -a-pass", "", '// RUN: mlir-opt %s --other="x" -pass', "// RUN: mlir-opt --pass=x"]
     seeds = [Seed(parse_module(MATMUL, "<test>"), line) for line in commands]
-    for name, first in (("pass", {2, 3}), ("a-pass", {0}), ("other", {2}), ("", {0, 1, 2, 3})):
+    for name, first in (("pass", {2, 3}), ("a-pass", {0}), ("other{y=1}", {2}), ("", {0, 1, 2, 3})):
         given = [program.module for program in Mutants(seeds, name).functions(5, 8, 0)][::2]
         places = [index for module in given for index, seed in enumerate(seeds) if seed.module is module]
         assert sorted(places) == [0, 1, 2, 3]
