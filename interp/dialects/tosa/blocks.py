@@ -121,12 +121,11 @@ def cast_to(op: Operation, settings: Settings) -> Function:
                 np.isfinite(largest)[..., np.newaxis], np.ldexp(rows, -exponents[..., np.newaxis]), np.nan
             )
         bits = _converted(op, divided.view(np.uint64).reshape(shape), _F64, target, profile)
-        in_rows = [picked(value, (..., slice(at, None, block)), value.type) for at in range(block)]
-        marks = [each(in_rows, scale_shape, len(scale_shape)) for each in (all_poison, all_open)]
-        whole = [None if mask is None else np.repeat(mask, block, axis=-1) for mask in marks]
-        return made_value(run, types[0], bits, *whole, Arithmetic(target.format, profile)), made_value(
-            run, types[1], scales, *marks
-        )
+        in_rows = tuple([picked(value, (..., slice(at, None, block)), value.type) for at in range(block)])
+        poison, open_ = (each(in_rows, scale_shape, len(scale_shape)) for each in (all_poison, all_open))
+        whole = [None if mask is None else np.repeat(mask, block, axis=-1) for mask in (poison, open_)]
+        data = made_value(run, types[0], bits, whole[0], whole[1], Arithmetic(target.format, profile))
+        return data, made_value(run, types[1], scales, poison, open_)
 
     return run_op
 

@@ -176,7 +176,7 @@ def resize(op: Operation, settings: Settings) -> Function:
             for columns in (x0, x1)
         ]
         shape = corners[0].shape
-        poison, open_ = (each(corners, shape, len(shape)) for each in (all_poison, all_open))
+        poison, open_ = (each(tuple(corners), shape, len(shape)) for each in (all_poison, all_open))
         mix = _mix_floats if given.kind == "f" else _mix_integers
         bits = mix([corner.bits for corner in corners], given, made_element, dy, dx, scale)
         unit = Arithmetic(made_element.format, settings.profile) if given.kind == "f" else None
