@@ -363,18 +363,41 @@ def _without_wrong_ops(text: str, name: str) -> str:
 
 def _refuse_cuts(model: Any, name: str) -> None:
     """Raise Unsupported for a Pad with a negative size, which linalg drops if the sizes add to 0."""
-    numpy_of = import_module("onnx.numpy_helper").to_array
-    values = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
-            values[node.output[0]] = node.attribute[0].t
-        if node.op_type == "Pad" and len(node.input) > 1 and node.input[1] in values:
-            sizes = numpy_of(values[node.input[1]])
-            if (sizes < 0).any():
-                raise Unsupported(
-                    f"{name}: torch-mlir lowers the Pad {node.name!r} with the negative sizes {sizes.tolist()} wrongly",
-                    hint="leave out to=…, or write the negative part as a slice, x[:, 1:], and export the model again",
-                )
+        if node.op_type != "Pad":
+            continue
+        sizes = next((np.array(each.ints) for each in node.attribute if each.name == "pads"), None)  # before version 11
+        sizes = _numbers(model, node.input[1]) if len(node.input) > 1 else sizes
+        if sizes is not None and (sizes < 0).any():
+            raise Unsupported(
+                f"{name}: torch-mlir lowers the Pad {node.name!r} with the negative sizes {sizes.tolist()} wrongly",
+                hint="leave out to=…, or write the negative part as a slice, x[:, 1:], and export the model again",
+            )
+
+
+def _numbers(model: Any, value: str) -> Any:
+    """Return the array of a value of an ONNX model; None if it depends on the inputs, or the ONNX package has no
+    reference for an op that computes it.
+    """
+    helper, graph = import_module("onnx.helper"), model.graph
+    given = {tensor.name: tensor for tensor in graph.initializer}
+    if value in given:
+        return import_module("onnx.numpy_helper").to_array(given[value])
+    needed, nodes = {value}, []
+    for node in reversed(graph.node):  # which are in the order of their uses
+        if not needed.isdisjoint(node.output):
+            nodes.append(node)
+            needed = needed.difference(node.output).union(filter(None, node.input))
+    if not needed.issubset(given):
+        return None
+    part = helper.make_graph(
+        nodes[::-1], "sizes", [], [helper.make_empty_tensor_value_info(value)], [given[each] for each in needed]
+    )
+    alone = helper.make_model(part, opset_imports=model.opset_import)
+    try:
+        return import_module("onnx.reference").ReferenceEvaluator(alone).run(None, {})[0]
+    except Exception:  # of the package, of many kinds
+        return None
 
 
 _OPERATOR = re.compile(r' = torch\.operator "onnx\.(\w+)"')

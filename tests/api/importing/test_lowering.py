@@ -763,6 +763,13 @@ def test_ops_that_torch_mlir_computes_wrongly_are_refused(tmp_path: Path) -> Non
     with pytest.raises(hu.Unsupported, match=r"with the negative sizes \[1, -1\] wrongly"):
         hu.from_onnx(path, to="linalg")
     assert hu.run(hu.from_onnx(path), np.array([1, 2, 3], np.float32))[0].tolist() == [0, 1, 2]
+    onnx: Any = import_module("onnx")
+    computed = f"g {signature.replace('{1, -1}', '{-1, 1}')} {{ sizes = Neg(pads) y = Pad(x, sizes) }}"
+    older = "g (float[3] x) => (float[3] y) { y = Pad<pads = [1, -1]>(x) }"
+    for version, graph in ((17, computed), (10, older)):
+        onnx.save(onnx.parser.parse_model(f'<ir_version: 6, opset_import: ["" : {version}]> {graph}'), path)
+        with pytest.raises(hu.Unsupported, match=r"with the negative sizes \[1, -1\] wrongly"):
+            hu.from_onnx(path, to="linalg")
 
 
 WEIGHTS = """
