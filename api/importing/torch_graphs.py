@@ -154,7 +154,7 @@ def write_numbers(program: Any) -> None:
     compared = [getattr(aten, name).Scalar for name in ("eq", "ne", "lt", "le", "gt", "ge")]
     for node in program.graph.nodes:
         place = ends.get(node.target, 1 if node.target in compared else len(node.args))
-        number = node.args[place] if len(node.args) > place else None
+        number: Any = node.args[place] if len(node.args) > place else None
         if type(number) not in (int, float):
             continue
         tensor = node.args[0].meta["val"]
