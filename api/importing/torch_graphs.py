@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -127,9 +127,13 @@ def refuse_mixed(program: Any, name: str) -> None:
             )
 
 
-def decompositions() -> dict[Any, Callable[..., Any]]:
-    """Return ops as others where torch-mlir lowers them wrongly: to linalg, it drops a padding whose sizes add to 0."""
+def decompositions(to: str) -> dict[Any, Callable[..., Any]]:
+    """Return ops as others where torch-mlir lowers them wrongly to a dialect: to linalg, it drops a padding whose sizes
+    add to 0; to StableHLO, a remainder has the sign of the dividend, as in C; and fmod is made of a rounded quotient.
+    """
     torch: Any = import_module("torch")
+    aten = torch.ops.aten
+    within = False
 
     def padded(x: Any, sizes: Sequence[Any], value: Any = 0) -> Any:
         if not any(isinstance(each, int) and each < 0 for each in sizes):
@@ -137,9 +141,123 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         for k in range(len(sizes) // 2):
             low, high = (max(-each, 0) for each in sizes[2 * k : 2 * k + 2])
             x = torch.narrow(x, -1 - k, low, x.shape[-1 - k] - low - high)
-        return torch.ops.aten.constant_pad_nd(x, [max(each, 0) for each in sizes], value)
+        return aten.constant_pad_nd(x, [max(each, 0) for each in sizes], value)
 
-    return {torch.ops.aten.constant_pad_nd.default: padded}
+    def lowered(a: Any, b: Any) -> Any:
+        """The remainder as torch-mlir lowers it."""
+        nonlocal within
+        within = True
+        try:
+            return torch.remainder(a, b)
+        finally:
+            within = False
+
+    def remainder(a: Any, b: Any) -> Any:
+        if within:
+            return NotImplemented
+        rest = lowered(a, b)
+        if is_tensor(b):
+            wrong = torch.logical_and(rest != 0, torch.logical_xor(rest < 0, b < 0))
+        else:
+            wrong = rest > 0 if b < 0 else rest < 0
+        return torch.where(wrong, rest + b, rest)
+
+    def fmod(a: Any, b: Any) -> Any:
+        if not (is_tensor(a) and a.is_floating_point()) or (is_tensor(b) and b.dtype != a.dtype):
+            return NotImplemented
+        rest = lowered(a.abs(), abs(b))  # of numbers that are not negative, so the two kinds of remainder are equal
+        return torch.where(a < 0, -rest, torch.where(a == 0, rest * a, rest))  # the product is a zero with its sign
+
+    found: dict[Any, Callable[..., Any]] = {aten.constant_pad_nd.default: padded}
+    if to == "stablehlo":
+        found |= {aten.remainder.Scalar: remainder, aten.remainder.Tensor: remainder}
+    if to != "tosa":  # which has no remainder of floats
+        found |= {aten.fmod.Scalar: fmod, aten.fmod.Tensor: fmod}
+    return found
+
+
+_FOLDED = re.compile(
+    "add|sub|rsub|mul|div|eq|ne|lt|le|gt|ge|floor|ceil|round|trunc|sign|sgn|remainder|fmod|floor_divide|where|clamp|"
+    "minimum|maximum|neg|abs|_to_copy|(logical|bitwise)_(not|and|or|xor)"
+)
+"""The ops that torch-mlir computes of constants, or others of the same kind: their results need no function whose
+rounding is a choice.
+"""
+_MOVED = re.compile("clone|lift_fresh_copy|index_select|index|repeat|flip|roll|gather")
+"""The ops, beside views, whose results have only elements of their first operand."""
+_FILLED = {"full": None, "full_like": None, "ones": 1, "ones_like": 1, "zeros": 0, "zeros_like": 0}
+"""The ops that make tensors of one number: this, or else the second argument."""
+
+
+def fold_constants(program: Any) -> None:
+    """Compute ops of tensors whose elements are one number that the program has, and put the number in their place.
+    torch-mlir computes them at any size, and some wrongly: a remainder as in C, ``True + True`` as False, f64 with
+    numbers of f32. Of each tensor one element is computed, by torch.
+    """
+    torch: Any = import_module("torch")
+    signature = program.graph_signature
+    tensors = {**program.state_dict, **program.constants}
+    held = {
+        each.arg.name: tensors[each.target]
+        for each in signature.input_specs
+        if each.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR") and is_tensor(tensors.get(each.target))
+    }
+    known: dict[Any, Any] = {}
+    for node in list(program.graph.nodes):
+        value = node.meta.get("val")
+        if not is_tensor(value) or not all(isinstance(each, int) for each in value.shape) or value.is_complex():
+            continue
+        if node.op == "placeholder":
+            tensor = held.get(node.name)
+            if tensor is not None and tensor.numel() == 1 and not tensor.is_meta:
+                known[node] = tensor.detach().reshape((1,) * value.ndim)
+            continue
+        name = getattr(getattr(node.target, "_schema", None), "name", "").removeprefix("aten::")
+        operands = node.all_input_nodes
+        if name in _FILLED:
+            number = node.args[1] if _FILLED[name] is None else _FILLED[name]
+            if not isinstance(number, bool | int | float):
+                continue
+            known[node] = torch.full((1,) * value.ndim, number, dtype=value.dtype)
+        elif operands and operands[0] in known and (_MOVED.fullmatch(name) or getattr(node.target, "is_view", False)):
+            if known[operands[0]].dtype == value.dtype:
+                known[node] = known[operands[0]].reshape((1,) * value.ndim)
+        elif _FOLDED.fullmatch(name) and operands and all(each in known for each in operands):
+            result = _computed(node, known)
+            if result is None or result.dtype != value.dtype:
+                continue
+            known[node] = result.reshape((1,) * value.ndim)
+            with program.graph.inserting_before(node):
+                options = {"dtype": value.dtype, "device": value.device, "pin_memory": False}
+                full = torch.ops.aten.full.default
+                literal = program.graph.call_function(full, (list(value.shape), result.item()), options)
+            literal.meta = dict(node.meta)
+            known[literal] = known[node]
+            node.replace_all_uses_with(literal)
+            for output in signature.output_specs:
+                if getattr(output.arg, "name", None) == node.name:
+                    output.arg = type(output.arg)(name=literal.name)
+            program.graph.erase_node(node)
+
+
+def _computed(node: Any, known: Mapping[Any, Any]) -> Any:
+    """Return the result of a node of known operands; None if it is undefined: a number out of the range of integers,
+    or a quotient of integers by 0.
+    """
+    torch: Any = import_module("torch")
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), known.__getitem__)
+    try:
+        result = node.target(*args, **kwargs)
+    except RuntimeError:
+        return None
+    source = args[0]
+    if node.target is torch.ops.aten._to_copy.default and source.is_floating_point():
+        kind = result.dtype
+        if not kind.is_floating_point and kind != torch.bool:
+            number, limits = source.item(), torch.iinfo(kind)
+            if not limits.min - 1 < number < limits.max + 1:
+                return None
+    return result
 
 
 def write_numbers(program: Any) -> None:

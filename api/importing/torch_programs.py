@@ -28,6 +28,7 @@ from halfulp.importing.torch_graphs import (
     MODEL,
     all_frames,
     decompositions,
+    fold_constants,
     mark_places,
     marked,
     of_user,
@@ -429,7 +430,7 @@ def exported(
     else:
         name = getattr(f, "__name__", type(f).__name__)
         program, names, assigned = _traced(f, args, dynamic_shapes)
-    text, constants, first, written, sized = _imported(program, name, names, weights, assigned)
+    text, constants, first, written, sized = _imported(program, name, names, weights, assigned, to)
     try:
         module = lowered_by_torch_mlir(text, f"<torch {name}>", "torch", to)
     except Unsupported as error:
@@ -591,7 +592,7 @@ def _is(spec: Any, kind: str) -> bool:
 
 
 def _imported(
-    program: Any, name: str, names: Sequence[str], weights: Weights, assigned: Sequence[str]
+    program: Any, name: str, names: Sequence[str], weights: Weights, assigned: Sequence[str], to: To
 ) -> tuple[str, dict[str, npt.NDArray[Any]], dict[str, Any], tuple[Written, ...], Any]:
     """Return a program of torch.export as text in the torch dialect, its constants by their names, the weights that are
     its first arguments, what its last results are the new values of, and its first node with a size that depends on
@@ -611,11 +612,12 @@ def _imported(
         raise Unsupported(f"torch.export cannot trace the gradients in {name}", hint=_GRADIENTS) from error
     refuse_mixed(program, name)  # decompositions convert the operands
     with _explained():
-        program = program.run_decompositions(fx.get_decomposition_table() | decompositions())
+        program = program.run_decompositions(fx.get_decomposition_table() | decompositions(to))
     mark_places(program)
     write_numbers(program)
     refuse_random(program, name)
     places, written = _rearranged(program, names, weights, assigned)
+    fold_constants(program)
     context = ir.Context()
     dialect.register_dialect(context)
     made = importer.FxImporter(context=context)

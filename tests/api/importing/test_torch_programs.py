@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -339,7 +340,9 @@ def test_batch_norm_in_training(to: Any) -> None:
 @pytest.mark.parametrize("to", [*DIALECTS, "tosa"])
 def test_ops_that_torch_mlir_computes_wrongly(to: Any) -> None:
     """linalg of torch-mlir drops a padding whose sizes add to 0, and StableHLO runs out of memory at slices. All compare
-    constant floats with the bits of an integer, and linalg compares with numbers that torch rounds to f32.
+    constant floats with the bits of an integer, and give a remainder of constants the sign of the dividend; StableHLO
+    does so for all remainders. linalg compares with numbers that torch rounds to f32. fmod is made of a rounded
+    quotient.
     """
 
     def f(x: Any, y: Any) -> Any:
@@ -352,6 +355,19 @@ def test_ops_that_torch_mlir_computes_wrongly(to: Any) -> None:
     found = hu.run(hu.from_torch(f, x, y, to=to), x, y)
     rounded = [[True, False, False], [False, True, True]]
     assert [value.tolist() for value in found] == [[9, 1, 2], [1, 7, 8], [True, True], [False], *rounded]
+
+    def remainders(x: Any) -> Any:
+        seven, yes = torch().full((300,), -7), torch().full((2,), True)
+        return seven[:2] % 3, yes + 1 > 1, seven.double()[0] - 0.1, x % -3, -x % torch().full((3,), 2.0)
+
+    found = hu.run(hu.from_torch(remainders, x, to=to), x)
+    assert [value.tolist() for value in found] == [[2, 2], [True] * 2, -7 - 0.1, [-2, -1, 0], [1, 0, 1]]
+    if to != "tosa":
+        a = np.array([2.5, -2.5, -0.0, np.inf, 7], np.float32)
+        quotients = hu.run(hu.from_torch(lambda x: torch().fmod(x, -0.1), a, to=to), a)
+        exact = [math.fmod(each, np.float32(-0.1)) if np.isfinite(each) else np.nan for each in a]
+        np.testing.assert_array_equal(np.asarray(quotients[0].numpy()), np.array(exact, np.float32))
+        assert np.signbit(quotients[0].numpy()).tolist()[1:3] == [True, True]
 
 
 @applied(*TORCH)
