@@ -130,6 +130,8 @@ def refuse_mixed(program: Any, name: str) -> None:
 def decompositions(to: str) -> dict[Any, Callable[..., Any]]:
     """Return ops as others where torch-mlir lowers them wrongly to a dialect: to linalg, it drops a padding whose sizes
     add to 0; to StableHLO, a remainder has the sign of the dividend, as in C; and fmod is made of a rounded quotient.
+    Products and quotients of f16 or bf16 and a number are computed in f32, as by torch; torch-mlir rounds the number.
+    To linalg, a sum of booleans wraps around.
     """
     torch: Any = import_module("torch")
     aten = torch.ops.aten
@@ -168,7 +170,27 @@ def decompositions(to: str) -> dict[Any, Callable[..., Any]]:
         rest = lowered(a.abs(), abs(b))  # of numbers that are not negative, so the two kinds of remainder are equal
         return torch.where(a < 0, -rest, torch.where(a == 0, rest * a, rest))  # the product is a zero with its sign
 
-    found: dict[Any, Callable[..., Any]] = {aten.constant_pad_nd.default: padded}
+    def in_f32(op: Any) -> Callable[..., Any]:
+        def computed(a: Any, *others: Any, **numbers: Any) -> Any:
+            narrow = is_tensor(a) and a.dtype in (torch.float16, torch.bfloat16)
+            if not narrow or any(map(is_tensor, others)):
+                return NotImplemented
+            return op(a.to(torch.float32), *others, **numbers).to(a.dtype)
+
+        return computed
+
+    def either(a: Any, b: Any, **numbers: Any) -> Any:
+        booleans = all(each.dtype == torch.bool if is_tensor(each) else isinstance(each, bool) for each in (a, b))
+        if not booleans or numbers or not is_tensor(a):
+            return NotImplemented
+        return torch.logical_or(a, b if is_tensor(b) else torch.full_like(a, b))
+
+    with_numbers = (aten.mul.Tensor, aten.div.Tensor, aten.leaky_relu.default, aten.elu.default)
+    found: dict[Any, Callable[..., Any]] = {
+        aten.constant_pad_nd.default: padded,
+        **{op: in_f32(op) for op in with_numbers},
+        aten.add.Tensor: either,
+    }
     if to == "stablehlo":
         found |= {aten.remainder.Scalar: remainder, aten.remainder.Tensor: remainder}
     if to != "tosa":  # which has no remainder of floats

@@ -371,6 +371,26 @@ def test_ops_that_torch_mlir_computes_wrongly(to: Any) -> None:
 
 
 @applied(*TORCH)
+@pytest.mark.parametrize("to", [*DIALECTS, "tosa"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_numbers_beside_narrow_floats_are_those_of_f32(dtype: str, to: Any) -> None:
+    """PyTorch computes these in f32, with the number rounded to f32, and rounds the result; torch-mlir rounds 0.1 to the
+    dtype. In linalg, it adds booleans as integers of one bit.
+    """
+
+    def f(x: Any) -> Any:
+        functions = torch().nn.functional
+        return x * 0.1, x / 0.1, functions.leaky_relu(x), functions.elu(x, 0.3) > -0.1
+
+    x = torch().linspace(-3, 3, 301).to(getattr(torch(), dtype))
+    found = hu.run(hu.from_torch(f, x, to=to), x)
+    assert [value.tolist() for value in found] == [each.tolist() for each in f(x)]
+    if to != "tosa":
+        yes = np.array([True, False])
+        assert hu.run(hu.from_torch(lambda x: x + True, yes, to=to), yes)[0].tolist() == [True, True]
+
+
+@applied(*TORCH)
 def test_weights_that_two_modules_share() -> None:
     nn = torch().nn
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
