@@ -126,7 +126,7 @@ def filled(shape: Sequence[int], type_: ty.Type, code: int) -> Value:
     """Return an array whose elements all have one code."""
     element = ty.element_type(type_)
     dtype, trailing = code_layout(element)
-    one = ints_to_codes([code], ty.width_of(element), ()) if not trailing else np.zeros(trailing, dtype)
+    one = ints_to_codes([code], ty.width_of(element), ())
     return Value(type_, np.broadcast_to(np.asarray(one, dtype), tuple(shape) + trailing))
 
 

@@ -686,6 +686,19 @@ def test_either_zero_is_right_in_sums_and_products() -> None:
     assert marks == [[True, True], [True, False], [True]]
 
 
+@pytest.mark.parametrize("type_", ["bf16", "f80", "f128"])
+def test_reductions_begin_with_a_number_of_the_type(type_: str) -> None:
+    """The first number has more than one word in f80 and f128."""
+    text = """func.func @f(%a: tensor<?x3xTYPE>) -> tensor<?x1xTYPE> {
+      %0 = tosa.reduce_OP %a {axis = 1 : i32} : (tensor<?x3xTYPE>) -> tensor<?x1xTYPE>
+      return %0 : tensor<?x1xTYPE>
+    }""".replace("TYPE", type_)
+    given = hu.convert([[2.0, 3.0, 4.0], [-2.0, -1.0, -5.0]], type_)
+    for op, right in (("min", [2, -5]), ("max", [4, -1]), ("product", [24, -10]), ("sum", [9, -8])):
+        (found,) = hu.run(text.replace("OP", op), given)
+        assert hu.convert(found, "f64").numpy().reshape(-1).tolist() == right
+
+
 def test_transforms_and_blocks_mark_zeros_and_what_is_open() -> None:
     """Of [1, -1] the transform is [0, 2]; of [y, 1] where y is 0 + -0 both results are open. The second block has y."""
     text = """func.func @f(%a: tensor<1x1x2xf32>, %b: tensor<1x1x2xf32>, %x: tensor<1x64xf32>, %y: tensor<1x64xf32>)
