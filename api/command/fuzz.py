@@ -32,7 +32,9 @@ from halfulp.conformance.whole_programs.generator.kinds import (
     STARTS,
     ProgramKind,
     programs_from,
+    seeds_of,
 )
+from halfulp.conformance.whole_programs.generator.mutated import Seed
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.pass_claims import RUNNERS, STAGES, Claim, claim_named, claims_of, pipeline
@@ -491,10 +493,11 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     )
     rows: list[_ClaimRow] = []
     codes = []
+    seeds = seeds_of([Path(path) for path in arguments.seeds]) if arguments.seeds else ()
     for claim in claims:
         for start in arguments.starts or ((MUTATED,) if arguments.seeds else claim.starts):
             try:
-                row = _test_claim(claim, start, arguments)
+                row = _test_claim(claim, start, arguments, seeds)
             except HalfulpError as error:
                 if not every:
                     raise
@@ -519,13 +522,12 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
 VALIDATE = Command(ValidateArguments, fuzz_claims, _VALIDATE, comparing.COMPARISON_CODES)
 
 
-def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _ClaimRow:
+def _test_claim(claim: Claim, start: str, arguments: ValidateArguments, seeds: Sequence[Seed]) -> _ClaimRow:
     pipeline = replace(comparing.pass_pipeline(claim.pipeline, arguments), seconds=PASS_SECONDS)
     generic = start in SEEDS or not pipeline.tool.version.startswith(CUSTOM_FORM)
     pipeline = replace(pipeline, in_generic_form=generic)
     pipeline.apply("builtin.module {}\n")  # a pass that mlir-opt does not know would refuse every program
-    files = [Path(path) for path in arguments.seeds]
-    programs = programs_from(start, pipeline.tool, claim.starts, files, claim.name)
+    programs = programs_from(start, pipeline.tool, claim.starts, seeds, claim.name)
     known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(max_steps=programs.kind.max_steps))
     with console.progress_bar(f"{claim.name}, {start}") as progress:
         found = functions.fuzz_pass(

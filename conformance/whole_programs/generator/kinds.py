@@ -96,20 +96,17 @@ GROWN_SEEDS, GROWN_OPS = 10, 16
 
 
 def programs_from(
-    start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), files: Sequence[Path] = (), name: str = ""
+    start: str, tool: Tool, others: Sequence[str] = tuple(KINDS), seeds: Sequence[Seed] = (), name: str = ""
 ) -> Programs:
     """Return the programs of a start. Programs of a stage are lowered by `lowering_tool`.
 
-    ``files``: for "mutated", MLIR files and folders of them, whose functions are changed; without files, they are those
-    of `SEEDS`, and for "mutated" random programs of ``others`` too. They are read once. ``name``: of the pass that is
-    given the programs: those whose files name it come first. Raises InputError if there are none.
+    ``seeds``: for "mutated", the programs to begin with, as of `seeds_of`; without them, they are those of `SEEDS`, and
+    for "mutated" random programs of ``others`` too. ``name``: of the pass that is given the programs: those whose files
+    name it come first.
     """
     if start in SEEDS:
-        grown = () if files or start != MUTATED else _grown(tuple(others), tool)
-        pool = Mutants([*_read(tuple(files) or (SEEDS[start],)), *grown], name)
-        if not pool.seeds:
-            named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
-            raise InputError(f"there is no program to change: halfulp runs no function of {named}")
+        grown = () if seeds or start != MUTATED else _grown(tuple(others), tool)
+        pool = Mutants([*(seeds or _own(start)), *grown], name)
         kind = ProgramKind(pool.functions, inputs=32, memory_inputs=8, max_steps=SEED_STEPS)
         return Programs(replace(kind, tensor_inputs=8, samples=True, shared=True, learn=pool.learn), pool.errors)
     if start in KINDS:
@@ -134,10 +131,19 @@ def programs_from(
     return Programs(replace(kind, functions=lowered), lost)
 
 
-@cache
-def _read(files: tuple[Path, ...]) -> tuple[Seed, ...]:
+def seeds_of(files: Sequence[Path]) -> tuple[Seed, ...]:
+    """Return the programs of MLIR files and folders of them, to begin with. Raise InputError if there are none."""
     with warnings.catch_warnings(action="ignore"):  # about numbers of a program that is not the user's
-        return tuple(programs_of(files))
+        found = tuple(programs_of(files))
+    if not found:
+        named = ", ".join(f"'{file}'" for file in files[:3]) + f" and {len(files) - 3} more" * (len(files) > 3)
+        raise InputError(f"there is no program to change: halfulp runs no function of {named}")
+    return found
+
+
+@cache
+def _own(start: str) -> tuple[Seed, ...]:
+    return seeds_of([SEEDS[start]])
 
 
 @cache

@@ -17,7 +17,7 @@ from halfulp.conformance.whole_programs.generator import mutated
 from halfulp.conformance.whole_programs.generator.draft import Draft
 from halfulp.conformance.whole_programs.generator.edits import EDITS, Edit, other_element
 from halfulp.conformance.whole_programs.generator.grower import RandomFunction, Unfit
-from halfulp.conformance.whole_programs.generator.kinds import SEEDS, ops_of, programs_from
+from halfulp.conformance.whole_programs.generator.kinds import SEEDS, ops_of, programs_from, seeds_of
 from halfulp.conformance.whole_programs.generator.mutated import Mutants, Seed, mutant, programs_of
 from halfulp.conformance.whole_programs.rewrite import drop
 from halfulp.conformance.whole_programs.validation import Basis
@@ -175,7 +175,7 @@ def test_programs_of_files(tmp_path: Path) -> None:
     assert len(list(programs_of([tmp_path / "deep" / "b.txt"]))) == 1
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="halfulp runs no function of .*empty"):
-        programs_from("mutated", find_mlir_opt, files=[tmp_path / "empty"])  # type: ignore[arg-type]
+        seeds_of([tmp_path / "empty"])
     with pytest.raises(InputError, match=r"cannot read '.*absent\.mlir': No such file"):
         list(programs_of([tmp_path / "absent.mlir"]))
 
@@ -233,7 +233,7 @@ def test_wrong_rewrites_of_mlir_24_are_found(
 ) -> None:
     pipeline = PassPipeline(find_mlir_opt("24"), f"builtin.module({passes})", in_generic_form=True)
     (tmp_path / "a.mlir").write_text(program)
-    kind = programs_from("mutated", pipeline.tool, files=[tmp_path]).kind
+    kind = programs_from("mutated", pipeline.tool, seeds=seeds_of([tmp_path])).kind
     found = fuzz_pass(pipeline, programs, seed=seed, kind=kind).findings
     assert any(isinstance(one, PassFinding) and before in one.before and after in one.after for one in found), found
 
